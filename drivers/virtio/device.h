@@ -1,0 +1,97 @@
+/*
+ * A virtio device as its driver sees it: reset, negotiate, set up queues, start.
+ *
+ * virtio 1.2, chapters 2, 3 and 4.1. What differs between modern PCI, legacy PCI and (later) MMIO hides
+ * behind struct virtio_transport; what is common (the order of §3.1.1, time limits, the status
+ * bits) is written once, in device.c.
+ *
+ * Poll loop or boot only. Every wait is bounded by VIRTIO_RESET_TIMEOUT_MS.
+ */
+#ifndef DRIVERS_VIRTIO_DEVICE_H
+#define DRIVERS_VIRTIO_DEVICE_H
+
+#include "lib/types.h"
+
+enum { VIRTIO_RESET_TIMEOUT_MS = 1000, VIRTIO_NO_VECTOR = 0xffff };
+
+struct virtio_dev;
+struct virtqueue;
+
+/* Where a queue's three parts lie, as the device sees them. Legacy wants one contiguous block. */
+struct virtio_queue_mem {
+    dma_addr desc, driver, device; /* descriptor table, avail ring, used ring */
+    uint16_t size;                 /* entries */
+};
+
+struct virtio_transport {
+    const char *name; /* "modern", "legacy" */
+    bool legacy;      /* 10-byte header without MRG, legacy ring layout (§2.7.2), ≤ 32 feature bits */
+
+    uint8_t (*get_status)(struct virtio_dev *dev);
+    void (*set_status)(struct virtio_dev *dev, uint8_t status);
+    uint64_t (*get_features)(struct virtio_dev *dev);
+    void (*set_features)(struct virtio_dev *dev, uint64_t features);
+    uint8_t (*config_generation)(struct virtio_dev *dev); /* legacy: constant */
+    /* Read len bytes of device config at offset, by natural-width accesses. -ERANGE past its end. */
+    int (*config_read)(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len);
+    /* Entries that the device offers for queue idx; 0 = no such queue. May be any value: it is checked. */
+    uint16_t (*queue_max_size)(struct virtio_dev *dev, uint16_t idx);
+    /* Publish the rings, vector included, and enable. vector VIRTIO_NO_VECTOR = INTx or none.
+     * -EIO when the device refuses the vector (read back) or the queue. */
+    int (*queue_setup)(struct virtio_dev *dev, uint16_t idx, const struct virtio_queue_mem *mem,
+                       uint16_t vector);
+    /* The address of the notification register for queue idx, for vq kicks; see vq->kick. */
+    void (*notify)(struct virtio_dev *dev, uint16_t idx);
+    /* INTx only: read (and clear) ISR. Returns its bits: 1 queue, 2 config. */
+    uint8_t (*read_isr)(struct virtio_dev *dev);
+    int (*config_vector)(struct virtio_dev *dev, uint16_t vector);
+};
+
+struct virtio_dev {
+    const struct virtio_transport *transport;
+    void *transport_data;     /* owned by the transport */
+    uint16_t device_id;       /* virtio device type: 1 = network */
+    uint64_t offered;         /* feature bits as offered */
+    uint64_t accepted;        /* as negotiated; 0 before virtio_negotiate */
+    bool msix;                /* vectors are in use; ISR must not be read (§4.1.5.4) */
+    char where[16];           /* "00:03.0", for log lines */
+};
+
+/*
+ * Reset, ACKNOWLEDGE, DRIVER, then accept (offered & wanted) less every bit whose prerequisite is missing
+ * (§5.1.3.1 dependencies are the caller's, given by `depends`), FEATURES_OK and its re-read (§3.1.1).
+ *
+ *   wanted    bits this driver implements
+ *   required  subset of wanted without which it can't work
+ *   depends   list of {bit, needs_mask}: bit is dropped unless any of needs_mask was accepted; repeated
+ *             until nothing changes; ends with {0, 0}
+ *
+ * Returns 0 with dev->accepted set; -ETIMEDOUT when reset never ends; -ENOTSUP when a required bit
+ * is not offered or FEATURES_OK doesn't stick (the device is then FAILED).
+ */
+struct virtio_depend {
+    uint64_t bit, needs_any;
+};
+int virtio_negotiate(struct virtio_dev *dev, uint64_t wanted, uint64_t required,
+                     const struct virtio_depend *depends);
+
+/* DRIVER_OK (§3.1.1 step 8). No notification may precede it. */
+void virtio_start(struct virtio_dev *dev);
+
+/* True once the device has set DEVICE_NEEDS_RESET (§2.1.2), or its status reads as all ones (gone). */
+bool virtio_needs_reset(struct virtio_dev *dev);
+
+/* Reset and wait until status reads 0 (bounded). After it the device no longer touches our memory
+ * (§2.4.2). Returns 0 or -ETIMEDOUT. */
+int virtio_reset(struct virtio_dev *dev);
+
+/* Read device config consistently: the read is repeated while config_generation changes, a bounded
+ * number of times (§2.5.3). Returns 0, -ERANGE, or -EAGAIN when it never settles. */
+int virtio_config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len);
+
+static inline bool virtio_has(const struct virtio_dev *dev, unsigned bit)
+{
+    return (dev->accepted >> bit) & 1;
+}
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * A split virtqueue: buffers go to the device by vq_post(), come back by vq_take().
+ *
+ * virtio 1.2 §2.7. The rings lie in memory that the device writes; the queue keeps its own copy of
+ * everything it needs to trust (which heads are posted, their chain length, what they may
+ * write), so a device that rewrites descriptors behind our back changes nothing here.
+ * Indices are free-running 16 bits: full and empty differ (§2.7.6).
+ *
+ * One consumer: the poll loop. Nothing blocks.
+ */
+#ifndef DRIVERS_VIRTIO_VIRTQUEUE_H
+#define DRIVERS_VIRTIO_VIRTQUEUE_H
+
+#include "drivers/virtio/device.h"
+#include "lib/types.h"
+
+struct vq_seg {
+    dma_addr addr;
+    uint32_t len; /* 1 … 2^32-1 */
+};
+
+struct vq_done {
+    void *cookie;
+    uint32_t len; /* bytes written, from the start of the chain's writable part */
+};
+
+struct vq_chain; /* our own record of one posted chain */
+
+struct virtqueue {
+    struct virtio_dev *dev;
+    uint16_t queue_idx;
+    uint16_t size;       /* entries, a power of two, 1 … 32768 */
+    uint16_t free_count; /* descriptors not posted */
+    uint16_t free_head;
+    uint16_t avail_idx;   /* next slot to publish, free-running */
+    uint16_t kicked_idx;  /* avail_idx at the last kick decision */
+    uint16_t used_idx;    /* next used entry to look at, free-running */
+    bool event_idx, indirect, broken;
+
+    struct vring_desc *desc; /* shared with the device: written, never read back */
+    struct vring_avail *avail;
+    struct vring_used *used; /* read through port/shared.h only */
+    struct vq_chain *chains; /* by head */
+    void *mem;               /* all of the above: pages owned by the queue */
+    size_t mem_pages;
+    struct vring_desc *indirect_tables; /* size × VQ_INDIRECT_MAX, or NULL */
+
+    uint64_t posted, taken, kicks, kicks_saved; /* counters */
+    const char *broken_why; /* NULL, or the first lie in words */
+};
+
+enum { VQ_INDIRECT_MAX = 64 /* segments of one chain when indirect; more need not be posted */ };
+
+/*
+ * Allocate the rings for queue idx of dev with at most max_size entries (0 = what the device offers;
+ * legacy can't be lowered, §4.1.5.1.3) and publish them with that MSI-X vector.
+ *
+ *   chain_max  most segments one vq_post() will be given; with indirect descriptors tables of that many
+ *              entries are allocated per head (1 = none are)
+ *
+ * Returns 0; -ENOENT no such queue; -EPROTO an impossible size; -ENOMEM; -EIO the device refused.
+ * On failure nothing is held.
+ */
+int vq_open(struct virtqueue *vq, struct virtio_dev *dev, uint16_t idx, uint16_t max_size,
+            uint16_t chain_max, uint16_t vector);
+
+/* Free the rings. The device must have been reset (§3.3.1). Cookies still posted are handed to
+ * `drop` first. Closing what never opened does nothing. */
+void vq_close(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void *arg);
+
+/*
+ * Post one chain: first `out_count` segments the device reads, then `in_count` it writes (§2.7.4.2).
+ * Borrows the segments' memory until the chain is taken. Published to the device at once
+ * (index store ordered after the descriptors), but the kick is the caller's: vq_kick().
+ *
+ * Returns 0; -EAGAIN when there are too few free descriptors; -EPROTO when the queue is broken.
+ * ASSERTs out_count + in_count in 1 … chain_max and cookie != NULL.
+ */
+int vq_post(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count, unsigned in_count,
+            void *cookie);
+
+/* How many chains of `seg_count` segments vq_post() would take now. */
+unsigned vq_room(const struct virtqueue *vq, unsigned seg_count);
+
+/*
+ * Take the next completed buffer off the used ring.
+ *
+ * Nothing the device wrote is believed before it is checked: the id must name a chain that is
+ * posted now, and len must fit what that chain let it write. The first lie breaks the queue,
+ * and it stays broken until it is reopened: one log line, one counter.
+ *
+ *   done   written only on success. done->cookie is what vq_post() was given; the caller owns that
+ *          buffer again. done->len counts bytes written from the start of the chain; 0 for a chain
+ *          the device only reads, where some devices report nonsense.
+ *
+ * Returns 0; -EAGAIN when nothing more is completed; -EPROTO when the queue is broken.
+ * Poll loop only; never blocks. §2.7.8, §2.7.14.
+ */
+int vq_take(struct virtqueue *vq, struct vq_done *done);
+
+/* True when the used ring holds something vq_take() would return. One read, no barrier. */
+bool vq_pending(const struct virtqueue *vq);
+
+/*
+ * Notify the device of everything posted since the last call, if it wants to be: flags without
+ * EVENT_IDX, the wrap-safe range test with it (§2.7.10.1), after a full barrier (§2.7.13.4.1).
+ */
+void vq_kick(struct virtqueue *vq);
+
+/*
+ * Ask for an interrupt once `after` more buffers (≥ 1) than already taken are used; without EVENT_IDX
+ * at the next one. Returns true when that many are there already, looked at after a full barrier (so
+ * the caller polls again instead of sleeping). §2.7.7.
+ */
+bool vq_irq_enable(struct virtqueue *vq, uint16_t after);
+
+/* Ask for no interrupts. A hint: one may still come (§2.7.7.1). */
+void vq_irq_disable(struct virtqueue *vq);
+
+/* Number of chains posted and not yet taken. */
+uint16_t vq_posted_count(const struct virtqueue *vq);
+
+#endif

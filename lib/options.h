@@ -1,0 +1,96 @@
+/*
+ * The image's options: one typed table (options.c), which parses, warns, and prints docs/options.md.
+ *
+ * PRODUCT.md "Command line". Unknown key: one warning with the nearest known key, and on. Bad value: one error with the
+ * key, the value and what is allowed; options_parse() returns -EINVAL and the image ends with status 2.
+ */
+#ifndef LIB_OPTIONS_H
+#define LIB_OPTIONS_H
+
+#include "lib/types.h"
+
+enum { OPT_NICS_MAX = 8, OPT_DNS_MAX = 2, OPT_HOSTNAME_MAX = 63, OPT_ARGV_MAX = 64 };
+
+enum opt_ip_mode { OPT_IP_AUTO /* ip: dhcp; ip6: SLAAC */, OPT_IP_OFF, OPT_IP_STATIC };
+
+struct opt_ip4 {
+    enum opt_ip_mode mode;
+    uint8_t addr[4]; /* network order */
+    uint8_t prefix;  /* 0 … 32 */
+};
+struct opt_ip6 {
+    enum opt_ip_mode mode;
+    uint8_t addr[16];
+    uint8_t prefix; /* 0 … 128 */
+};
+struct opt_addr { /* either family */
+    uint8_t family; /* 0 = not given, 4, 6 */
+    uint8_t addr[16];
+};
+
+struct opt_nic {
+    struct opt_ip4 ip;
+    bool gw_set;
+    uint8_t gw[4];
+    struct opt_ip6 ip6;
+    bool gw6_set;
+    uint8_t gw6[16];
+};
+
+/* A feature switch of vnet.<feature>: left alone, forced off, or asked for. */
+enum opt_switch { OPT_DEFAULT, OPT_ON, OPT_OFF };
+enum opt_rxbuf { OPT_RXBUF_AUTO, OPT_RXBUF_PAGE, OPT_RXBUF_MTU, OPT_RXBUF_SPLIT, OPT_RXBUF_BYTES };
+enum opt_txirq { OPT_TXIRQ_LAZY, OPT_TXIRQ_EACH };
+enum opt_kick { OPT_KICK_BATCH, OPT_KICK_EACH };
+enum opt_poll { OPT_POLL_ADAPTIVE, OPT_POLL_IRQ, OPT_POLL_SPIN };
+
+enum opt_feature {
+    OPT_F_MRG,
+    OPT_F_CSUM,
+    OPT_F_GUEST_CSUM,
+    OPT_F_TSO, /* transmit segmentation by the device: HOST_TSO4/6, HOST_ECN */
+    OPT_F_LRO, /* received frames larger than the MTU: GUEST_TSO4/6, GUEST_ECN */
+    OPT_F_EVENT_IDX,
+    OPT_F_INDIRECT,
+    OPT_F_PACKED,
+    OPT_F_MQ,
+    OPT_F_MTU,
+    OPT_F_STATUS,
+    OPT_F_COUNT
+};
+
+struct opt_vnet {
+    enum opt_switch feature[OPT_F_COUNT];
+    enum opt_rxbuf rxbuf;
+    uint32_t rxbuf_bytes; /* with OPT_RXBUF_BYTES: 64 … 65,536 */
+    enum opt_txirq txirq;
+    enum opt_kick kick;
+    enum opt_poll poll;
+};
+
+struct options {
+    struct opt_nic nic[OPT_NICS_MAX];
+    struct opt_addr dns[OPT_DNS_MAX];
+    char hostname[OPT_HOSTNAME_MAX + 1];
+    uint8_t log_level; /* enum log_level */
+    struct opt_vnet vnet;
+    int argc;                       /* program's own words, argv[0] = "ringlet" first */
+    char *argv[OPT_ARGV_MAX + 2]; /* point into the parsed text; NULL-terminated */
+};
+
+void options_defaults(struct options *opt);
+
+/*
+ * Parse one command line. `text` is changed (words are cut with NUL) and must live as long as opt
+ * (argv points into it). Words are separated by blanks (space, tab); "…" and '…' group, so that a
+ * program's argument may hold blanks. A first word that holds no '=' and starts with '/' or has no
+ * known key is a loader's image path and skipped.
+ *
+ * Returns 0, or -EINVAL after logging every bad value. -E2BIG for more than OPT_ARGV_MAX program words.
+ */
+int options_parse(struct options *opt, char *text);
+
+/* Print the table as Markdown through `put` (docs/options.md). */
+void options_markdown(void (*put)(void *arg, const char *text), void *arg);
+
+#endif
