@@ -109,7 +109,9 @@ struct netdev {
 
     /* Filled by net/ before the first poll. */
     void (*on_sent)(void *stack, void *cookie); /* the pieces of that frame are free again */
-    void (*on_room)(void *stack);               /* after -EAGAIN: send() will take frames again */
+    void (*on_room)(void *stack); /* after -EAGAIN: send() will take frames again. Called from poll()
+                                     and tick() only, never from within send() or flush(): the stack
+                                     sends from it */
     void *stack;
 };
 

@@ -1,0 +1,20 @@
+/* The functions that lwipopts.h hooks into lwIP. lwIP includes this file where it calls them. */
+#ifndef NET_LWIP_HOOKS_H
+#define NET_LWIP_HOOKS_H
+
+#include "lwip/ip_addr.h"
+
+struct netif;
+
+/* A reply leaves by the interface that its source address belongs to, whatever the routing table
+ * would say (RFC 1122 §3.3.4.2, strong host). NULL: let lwIP route by destination. */
+struct netif *net_route4_by_source(const ip4_addr_t *src, const ip4_addr_t *dest);
+
+/* The static IPv6 gateway of netif (gw6=), or NULL: ask the routers that ND knows. */
+const ip6_addr_t *net_gateway6(struct netif *netif, const ip6_addr_t *dest);
+
+/* Initial sequence number of a connection: RFC 6528's clock plus keyed hash. */
+u32_t net_tcp_isn(const ip_addr_t *local_ip, u16_t local_port, const ip_addr_t *remote_ip,
+                  u16_t remote_port);
+
+#endif

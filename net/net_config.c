@@ -1,0 +1,169 @@
+#include "net/net_config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/log.h"
+#include "lwip/dhcp.h"
+#include "lwip/dns.h"
+#include "lwip/ip4_addr.h"
+#include "lwip/ip6_addr.h"
+
+enum { LINK_LOCAL_SLOT = 0, STATIC_SLOT = 1, ON_LINK_PREFIX = 64 };
+
+static ip4_addr_t addr4(const uint8_t *bytes)
+{
+    ip4_addr_t addr;
+
+    memcpy(&addr.addr, bytes, sizeof(addr.addr));
+    return addr;
+}
+
+static ip6_addr_t addr6(const uint8_t *bytes)
+{
+    ip6_addr_t addr = {0};
+
+    memcpy(addr.addr, bytes, sizeof(addr.addr));
+    return addr;
+}
+
+static ip4_addr_t mask_of(uint8_t prefix)
+{
+    const uint32_t host = prefix ? UINT32_MAX << (32 - prefix) : 0;
+    ip4_addr_t mask = {lwip_htonl(host)};
+
+    return mask;
+}
+
+static int apply_ip4(struct vif *vif, const struct opt_nic *opt)
+{
+    if (opt->ip.mode == OPT_IP_OFF)
+        return 0;
+    if (opt->ip.mode == OPT_IP_AUTO) {
+        vif->dhcp = true;
+        return dhcp_start(&vif->netif) == ERR_OK ? 0 : -ENOMEM;
+    }
+    const ip4_addr_t addr = addr4(opt->ip.addr);
+    const ip4_addr_t mask = mask_of(opt->ip.prefix);
+    const ip4_addr_t gw = opt->gw_set ? addr4(opt->gw) : (ip4_addr_t){0};
+
+    netif_set_addr(&vif->netif, &addr, &mask, &gw);
+    return 0;
+}
+
+static void apply_ip6(struct vif *vif, const struct opt_nic *opt)
+{
+    struct netif *netif = &vif->netif;
+
+    if (opt->ip6.mode == OPT_IP_OFF)
+        return;
+    netif_create_ip6_linklocal_address(netif, 1);
+    netif_ip6_addr_set_state(netif, LINK_LOCAL_SLOT, IP6_ADDR_TENTATIVE);
+    netif_set_ip6_autoconfig_enabled(netif, opt->ip6.mode == OPT_IP_AUTO);
+    if (opt->ip6.mode == OPT_IP_STATIC) {
+        ip6_addr_t addr = addr6(opt->ip6.addr);
+
+        ip6_addr_assign_zone(&addr, IP6_UNICAST, netif);
+        netif_ip6_addr_set(netif, STATIC_SLOT, &addr);
+        netif_ip6_addr_set_state(netif, STATIC_SLOT, IP6_ADDR_TENTATIVE);
+    }
+    vif->gw6_set = opt->gw6_set;
+    if (opt->gw6_set) {
+        vif->gw6 = addr6(opt->gw6);
+        ip6_addr_assign_zone(&vif->gw6, IP6_UNICAST, netif);
+    }
+}
+
+int net_config_apply(struct vif *vif, const struct opt_nic *opt, const char *hostname)
+{
+    netif_set_hostname(&vif->netif, hostname);
+    apply_ip6(vif, opt);
+    return apply_ip4(vif, opt);
+}
+
+void net_config_dns(const struct opt_addr *dns, size_t count)
+{
+    for (size_t i = 0; i < count && i < DNS_MAX_SERVERS; i++) {
+        ip_addr_t addr;
+
+        if (dns[i].family == 4)
+            ip_addr_copy_from_ip4(addr, addr4(dns[i].addr));
+        else if (dns[i].family == 6)
+            ip_addr_copy_from_ip6(addr, addr6(dns[i].addr));
+        else
+            continue;
+        dns_setserver((u8_t)i, &addr);
+    }
+}
+
+static bool has_valid_ip6(const struct netif *netif)
+{
+    for (int i = 0; i < LWIP_IPV6_NUM_ADDRESSES; i++) {
+        if (ip6_addr_isvalid(netif_ip6_addr_state(netif, i)))
+            return true;
+    }
+    return false;
+}
+
+bool net_config_usable(const struct vif *vif)
+{
+    if (vif->ip4)
+        return !ip4_addr_isany_val(*netif_ip4_addr(&vif->netif));
+    return vif->ip6 ? has_valid_ip6(&vif->netif) : true;
+}
+
+/* ---- text ---- */
+
+struct text {
+    char *at;
+    size_t left;
+};
+
+static void put(struct text *t, const char *fmt, const char *a, unsigned b)
+{
+    const int n = snprintf(t->at, t->left, fmt, a, b);
+
+    if (n > 0 && (size_t)n < t->left) {
+        t->at += n;
+        t->left -= (size_t)n;
+    }
+}
+
+static unsigned prefix_of(const ip4_addr_t *mask)
+{
+    return (unsigned)__builtin_popcount(mask->addr);
+}
+
+static void put_ip6(struct text *t, const struct netif *netif)
+{
+    char addr[IP6ADDR_STRLEN_MAX];
+
+    for (int i = 0; i < LWIP_IPV6_NUM_ADDRESSES; i++) {
+        const u8_t state = netif_ip6_addr_state(netif, i);
+
+        if (ip6_addr_isinvalid(state) || ip6_addr_isduplicated(state))
+            continue;
+        ip6addr_ntoa_r(netif_ip6_addr(netif, i), addr, sizeof(addr));
+        put(t, "%s/%u ", addr, ON_LINK_PREFIX);
+    }
+}
+
+void net_config_text(const struct vif *vif, char *text, size_t size)
+{
+    const struct netif *netif = &vif->netif;
+    struct text t = {text, size};
+    char addr[IP4ADDR_STRLEN_MAX];
+
+    text[0] = '\0';
+    if (vif->ip4) {
+        ip4addr_ntoa_r(netif_ip4_addr(netif), addr, sizeof(addr));
+        put(&t, "%s/%u ", addr, prefix_of(netif_ip4_netmask(netif)));
+    }
+    put_ip6(&t, netif);
+    if (vif->ip4 && !ip4_addr_isany(netif_ip4_gw(netif))) {
+        ip4addr_ntoa_r(netif_ip4_gw(netif), addr, sizeof(addr));
+        put(&t, "gw %s ", addr, 0);
+    }
+    put(&t, "mtu%s %u", "", netif->mtu);
+}

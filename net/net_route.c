@@ -1,0 +1,29 @@
+/* Which interface and which gateway: the two questions that lwIP lets us answer. */
+#include "lwip/netif.h"
+#include "net/lwip_hooks.h"
+#include "net/vif.h"
+
+struct netif *net_route4_by_source(const ip4_addr_t *src, const ip4_addr_t *dest)
+{
+    struct netif *netif;
+
+    if (!src || ip4_addr_isany(src) || ip4_addr_isloopback(dest))
+        return NULL;
+    NETIF_FOREACH(netif)
+    {
+        if (netif_is_up(netif) && netif_is_link_up(netif) && ip4_addr_eq(src, netif_ip4_addr(netif)))
+            return netif;
+    }
+    return NULL;
+}
+
+const ip6_addr_t *net_gateway6(struct netif *netif, const ip6_addr_t *dest)
+{
+    const struct vif *vif = netif->state;
+
+    (void)dest;
+    /* Only our own interfaces have a gateway of their own; the loopback's state is lwIP's. */
+    if ((netif->flags & NETIF_FLAG_ETHERNET) == 0 || !vif->gw6_set)
+        return NULL;
+    return &vif->gw6;
+}

@@ -1,0 +1,364 @@
+#include "net/vif.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/check.h"
+#include "lib/log.h"
+#include "lwip/etharp.h"
+#include "lwip/ethip6.h"
+#include "lwip/ip4.h"
+#include "lwip/ip6.h"
+#include "lwip/mld6.h"
+#include "lwip/priv/tcp_priv.h"
+#include "lwip/prot/ethernet.h"
+#include "lwip/snmp.h"
+#include "net/csum.h"
+#include "net/frag_pbuf.h"
+#include "netif/ethernet.h"
+
+enum {
+    ETHER_BYTES = 14,
+    CHECK_L4 = NETIF_CHECKSUM_CHECK_TCP | NETIF_CHECKSUM_CHECK_UDP,
+};
+
+/* ---- in ---- */
+
+/* pbuf flags for the kind of destination, or -1 when the frame isn't for us: the promiscuous tap
+ * of a bridge shows us everybody's. */
+static int filter_destination(const struct vif *vif, const uint8_t *dst)
+{
+    if (memcmp(dst, vif->netif.hwaddr, ETH_HWADDR_LEN) == 0)
+        return 0;
+    if ((dst[0] & 1) == 0)
+        return -1;
+    return memcmp(dst, ethbroadcast.addr, ETH_HWADDR_LEN) == 0 ? PBUF_FLAG_LLBCAST : PBUF_FLAG_LLMCAST;
+}
+
+/* lwIP checks checksums per interface; what the device vouches for is said per frame. So the
+ * interface's word is set for each frame: one store, and no other frame is between. */
+static bool set_checks(struct vif *vif, struct pbuf *p, const struct frame_offload *offload)
+{
+    switch (csum_in(p, offload)) {
+    case CSUM_VOUCHED:
+        vif->netif.chksum_flags &= (u16_t)~CHECK_L4;
+        return true;
+    case CSUM_VERIFY:
+        vif->netif.chksum_flags |= CHECK_L4;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void input_ip(struct vif *vif, struct pbuf *p, const struct frame_offload *offload,
+                     err_t (*input)(struct pbuf *p, struct netif *inp))
+{
+    if (!set_checks(vif, p, offload)) {
+        vif->count.in_bad++;
+        pbuf_free(p);
+        return;
+    }
+    input(p, &vif->netif); /* takes p, whatever it returns */
+}
+
+static void dispatch(struct vif *vif, uint16_t type, struct pbuf *p, const struct frame_offload *offload)
+{
+    if (type == ETHTYPE_IP && vif->ip4) {
+        input_ip(vif, p, offload, ip4_input);
+    } else if (type == ETHTYPE_IPV6 && vif->ip6) {
+        input_ip(vif, p, offload, ip6_input);
+    } else if (type == ETHTYPE_ARP && vif->ip4) {
+        etharp_input(p, &vif->netif);
+    } else {
+        vif->count.in_unknown++;
+        pbuf_free(p);
+    }
+}
+
+static void drop_frags(struct frag *head, uint64_t *counter)
+{
+    (*counter)++;
+    frag_give_list(head);
+}
+
+static void input_frame(struct vif *vif, const struct frame_in *frame)
+{
+    struct frag *head = frag_pbuf_gather(frame->head);
+    if (!head) {
+        vif->count.in_no_memory++;
+        return;
+    }
+
+    const uint8_t *eth = head->data;
+    const uint16_t type = (uint16_t)(eth[12] << 8 | eth[13]);
+    const int flags = filter_destination(vif, eth);
+    const uint32_t len = frame->len - ETHER_BYTES;
+
+    if (flags < 0) {
+        drop_frags(head, &vif->count.in_not_ours);
+        return;
+    }
+    if (len > UINT16_MAX) {
+        drop_frags(head, &vif->count.in_bad);
+        return;
+    }
+    head->data += ETHER_BYTES;
+    head->len -= ETHER_BYTES;
+
+    struct pbuf *p = frag_pbuf_wear(head, len);
+    p->flags |= (u8_t)flags;
+    p->if_idx = netif_get_index(&vif->netif);
+    vif->count.in_frames++;
+    dispatch(vif, type, p, &frame->offload);
+}
+
+/* ---- out ---- */
+
+/* One piece of memory with the whole frame, for a chain that the ring can't take as it is. */
+static struct pbuf *copy_chain(struct vif *vif, struct pbuf *p)
+{
+    struct pbuf *copy = pbuf_clone(PBUF_RAW, PBUF_RAM, p);
+
+    if (copy)
+        vif->count.out_copied++;
+    return copy;
+}
+
+/* Memory that its owner may change once lwIP's output call returns; fragments made by ip4_frag() are
+ * PBUF_REF too, but own what they point to. */
+static bool is_volatile(const struct pbuf *p)
+{
+    return PBUF_NEEDS_COPY(p) && (p->flags & PBUF_FLAG_IS_CUSTOM) == 0;
+}
+
+static bool must_copy(const struct pbuf *p)
+{
+    size_t pieces = 0;
+
+    for (; p; p = p->next) {
+        if (is_volatile(p) || ++pieces > NETDEV_PIECES_MAX)
+            return true;
+    }
+    return false;
+}
+
+static size_t list_pieces(const struct pbuf *p, struct frame_piece *pieces)
+{
+    size_t count = 0;
+
+    for (; p; p = p->next) {
+        if (p->len > 0)
+            pieces[count++] = (struct frame_piece){p->payload, p->len};
+    }
+    return count;
+}
+
+/* Hand one frame to the device. Takes the caller's reference on success and on a drop; -EAGAIN leaves it. */
+static int send_now(struct vif *vif, struct pbuf *p)
+{
+    struct frame_piece pieces[NETDEV_PIECES_MAX];
+    struct frame_out frame = {.pieces = pieces, .cookie = p};
+
+    frame.piece_count = list_pieces(p, pieces);
+    if (vif->dev->features.tx_csum)
+        csum_out(p, &frame.offload);
+
+    const int err = vif->dev->ops->send(vif->dev, &frame);
+    if (err == -EAGAIN)
+        return err;
+    if (err) {
+        vif->count.out_dropped++;
+        pbuf_free(p);
+    } else {
+        vif->count.out_frames++;
+    }
+    return 0;
+}
+
+static bool backlog_empty(const struct vif *vif)
+{
+    return vif->backlog_head == vif->backlog_tail;
+}
+
+static err_t backlog_put(struct vif *vif, struct pbuf *p)
+{
+    if (vif->backlog_tail - vif->backlog_head == VIF_BACKLOG_MAX) {
+        vif->count.out_refused++;
+        vif->tcp_refused = true;
+        return ERR_MEM;
+    }
+    vif->backlog[vif->backlog_tail++ % VIF_BACKLOG_MAX] = p;
+    return ERR_OK;
+}
+
+static void backlog_drain(struct vif *vif)
+{
+    while (!backlog_empty(vif)) {
+        if (send_now(vif, vif->backlog[vif->backlog_head % VIF_BACKLOG_MAX]) == -EAGAIN)
+            return;
+        vif->backlog_head++;
+    }
+}
+
+static err_t link_output(struct netif *netif, struct pbuf *p)
+{
+    struct vif *vif = netif->state;
+    struct pbuf *held = p;
+
+    if (must_copy(p)) {
+        held = copy_chain(vif, p);
+        if (!held)
+            return ERR_MEM;
+    } else {
+        pbuf_ref(p);
+    }
+
+    if (backlog_empty(vif) && send_now(vif, held) == 0)
+        return ERR_OK;
+
+    const err_t err = backlog_put(vif, held);
+    if (err != ERR_OK)
+        pbuf_free(held);
+    return err;
+}
+
+static void on_sent(void *stack, void *cookie)
+{
+    (void)stack;
+    pbuf_free(cookie);
+}
+
+/* lwIP retries a refused segment only at its next ACK or timer; a ring that has room again is reason enough. */
+static void wake_tcp(struct vif *vif)
+{
+    vif->tcp_refused = false;
+    for (struct tcp_pcb *pcb = tcp_active_pcbs; pcb && !vif->tcp_refused; pcb = pcb->next) {
+        if (pcb->unsent)
+            tcp_output(pcb);
+    }
+}
+
+static void on_room(void *stack)
+{
+    struct vif *vif = stack;
+
+    backlog_drain(vif);
+    if (backlog_empty(vif) && vif->tcp_refused)
+        wake_tcp(vif);
+}
+
+/* ---- life ---- */
+
+static err_t setup_netif(struct netif *netif)
+{
+    struct vif *vif = netif->state;
+    struct netdev *dev = vif->dev;
+
+    memcpy(netif->name, "ne", sizeof(netif->name));
+    netif->hwaddr_len = ETH_HWADDR_LEN;
+    memcpy(netif->hwaddr, dev->mac, ETH_HWADDR_LEN);
+    netif->mtu = dev->mtu;
+    netif->output = etharp_output;
+    netif->output_ip6 = ethip6_output;
+    netif->linkoutput = link_output;
+    netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_IGMP |
+                   NETIF_FLAG_MLD6;
+    if (dev->features.tx_csum)
+        netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
+    return ERR_OK;
+}
+
+static void register_counters(struct vif *vif)
+{
+    struct vif_counters *c = &vif->count;
+    const struct counter rows[VIF_COUNTER_COUNT] = {
+        {.name = "vif_in_frames_total", .help = "Frames given to the stack", .value = &c->in_frames},
+        {.name = "vif_out_frames_total", .help = "Frames given to the device", .value = &c->out_frames},
+        {.name = "vif_in_not_ours_total", .help = "Frames to another address", .value = &c->in_not_ours},
+        {.name = "vif_in_unknown_total", .help = "Frames of a protocol not in use", .value = &c->in_unknown},
+        {.name = "vif_in_bad_total", .help = "Frames that can't be accepted", .value = &c->in_bad},
+        {.name = "vif_in_no_memory_total", .help = "Frames lost for want of memory",
+         .value = &c->in_no_memory},
+        {.name = "vif_out_copied_total", .help = "Frames joined by a copy", .value = &c->out_copied},
+        {.name = "vif_out_refused_total", .help = "Frames the full backlog refused",
+         .value = &c->out_refused},
+        {.name = "vif_out_dropped_total", .help = "Frames the device refused", .value = &c->out_dropped},
+    };
+
+    snprintf(vif->labels, sizeof(vif->labels), "nic=\"%s\"", vif->dev->name);
+    for (size_t i = 0; i < VIF_COUNTER_COUNT; i++) {
+        vif->counters[i] = rows[i];
+        vif->counters[i].labels = vif->labels;
+        counters_add(&vif->counters[i]);
+    }
+}
+
+int vif_open(struct vif *vif, struct netdev *dev, bool ip4, bool ip6)
+{
+    *vif = (struct vif){.dev = dev, .ip4 = ip4, .ip6 = ip6};
+    dev->stack = vif;
+    dev->on_sent = on_sent;
+    dev->on_room = on_room;
+    /* netif_input is for frames that lwIP brings itself (loopback); ours go through dispatch(). */
+    if (!netif_add(&vif->netif, NULL, NULL, NULL, vif, setup_netif, netif_input))
+        return -ENOMEM;
+    register_counters(vif);
+    netif_set_up(&vif->netif);
+    if (dev->link_up)
+        netif_set_link_up(&vif->netif);
+    return 0;
+}
+
+size_t vif_poll(struct vif *vif)
+{
+    struct frame_in frames[NETDEV_POLL_MAX];
+    const size_t count = vif->dev->ops->poll(vif->dev, frames, NETDEV_POLL_MAX);
+
+    for (size_t i = 0; i < count; i++)
+        input_frame(vif, &frames[i]);
+    return count;
+}
+
+void vif_flush(struct vif *vif)
+{
+    vif->dev->ops->flush(vif->dev);
+}
+
+static void follow_link(struct vif *vif)
+{
+    if (vif->dev->link_up == (bool)netif_is_link_up(&vif->netif))
+        return;
+    log_info("net", "%s link %s", vif->dev->name, vif->dev->link_up ? "up" : "down");
+    if (vif->dev->link_up)
+        netif_set_link_up(&vif->netif);
+    else
+        netif_set_link_down(&vif->netif);
+}
+
+void vif_tick(struct vif *vif)
+{
+    vif->dev->ops->tick(vif->dev);
+    follow_link(vif);
+    if (!backlog_empty(vif) || vif->tcp_refused)
+        on_room(vif);
+    if (vif->dev->broken && !vif->broken_told) {
+        vif->broken_told = true;
+        log_error("net", "%s is out of use", vif->dev->name);
+        netif_set_link_down(&vif->netif);
+    }
+}
+
+bool vif_arm(struct vif *vif)
+{
+    vif->armed = true;
+    return vif->dev->ops->arm(vif->dev);
+}
+
+void vif_disarm(struct vif *vif)
+{
+    if (vif->armed)
+        vif->dev->ops->disarm(vif->dev);
+    vif->armed = false;
+}

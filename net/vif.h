@@ -1,0 +1,70 @@
+/*
+ * One NIC as lwIP sees it: frames in, frames out, link state.
+ *
+ * In: netdev poll ▸ address filter ▸ pbuf ▸ IP or ARP. lwIP's ethernet_input() is not used: the header
+ * comes off before a frame becomes a pbuf, whose 16-bit length could not hold it in front of 64 KB.
+ * Out: lwIP ▸ pieces of the pbuf chain ▸ netdev send. The chain is held until the device has let go.
+ * When the ring is full, frames wait in a bounded backlog, then lwIP is told ERR_MEM and
+ * TCP is woken when there is room: nothing that TCP sent is dropped.
+ *
+ * Poll loop only.
+ */
+#ifndef NET_VIF_H
+#define NET_VIF_H
+
+#include "drivers/netdev.h"
+#include "lib/counters.h"
+#include "lwip/netif.h"
+
+enum {
+    VIF_BACKLOG_MAX = 512, /* frames: several 64 KB datagrams in fragments; a power of two */
+    VIF_COUNTER_COUNT = 9,
+};
+
+struct vif_counters {
+    uint64_t in_frames, out_frames;
+    uint64_t in_not_ours;   /* unicast to somebody else (a flooding bridge) */
+    uint64_t in_unknown;    /* a protocol that isn't configured: counted and dropped */
+    uint64_t in_bad;        /* too long for the stack, or its checksum can't be completed */
+    uint64_t in_no_memory;  /* no memory to gather a scattered header */
+    uint64_t out_copied;    /* too many pieces, or volatile memory: joined by a copy */
+    uint64_t out_refused;   /* backlog full: lwIP was told ERR_MEM */
+    uint64_t out_dropped;   /* the device can't take it, or is broken */
+};
+
+struct vif {
+    struct netif netif;
+    struct netdev *dev; /* borrowed */
+    bool ip4, ip6;      /* families in use: ip=off, ip6=off */
+    bool dhcp;
+    bool armed;         /* interrupts are on */
+    bool broken_told;
+    bool tcp_refused;   /* some tcp_output() met ERR_MEM: wake TCP when there is room */
+    uint64_t tick_us;   /* next netdev tick */
+    bool gw6_set;
+    ip6_addr_t gw6;
+    struct pbuf *backlog[VIF_BACKLOG_MAX];
+    uint32_t backlog_head, backlog_tail; /* free-running */
+    struct vif_counters count;
+    char labels[24];
+    struct counter counters[VIF_COUNTER_COUNT];
+};
+
+/* Add the interface to lwIP (administratively up, link as the device says). dev is borrowed for good.
+ * Returns 0 or -ENOMEM. */
+int vif_open(struct vif *vif, struct netdev *dev, bool ip4, bool ip6);
+
+/* Take what the device has received, up to NETDEV_POLL_MAX frames, into lwIP. Returns their number. */
+size_t vif_poll(struct vif *vif);
+
+/* Tell the device about everything sent since. */
+void vif_flush(struct vif *vif);
+
+/* Every NETDEV_TICK_MS: the driver's tick, and link changes. */
+void vif_tick(struct vif *vif);
+
+/* Before sleeping: ask for interrupts. True when there is work after all. */
+bool vif_arm(struct vif *vif);
+void vif_disarm(struct vif *vif);
+
+#endif
