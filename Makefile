@@ -1,4 +1,4 @@
-# Ringlet's one entry point; `make help` lists the targets. Everything made is under build/.
+# Ringlet's one entry point; `make help` lists the targets. Everything made is under build/ (B=).
 
 APP       ?= iperf
 DEPS      ?= build#            another tree's build/ may be named, to share its fetched and built sources
@@ -8,10 +8,10 @@ ifeq ($(origin CC),default)
 CC := gcc
 endif
 CLANG     ?= clang
-B         := build
+B         ?= build
 LWIP      := $(DEPS)/lwip
 NEWLIB    := $(DEPS)/newlib
-MAKEFLAGS += --no-builtin-rules
+MAKEFLAGS += --no-builtin-rules $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 SHELL     := /bin/bash
 .SHELLFLAGS := -ec
 .DELETE_ON_ERROR:
@@ -33,12 +33,12 @@ TEST_SRC    := $(sort $(wildcard tests/host/test_*.c tests/fake/test_*.c))
 FUZZ_SRC    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
 # Written out, so that they are known before lwIP is there.
-LWIP_SRC_LIST := \
+LWIP_FILES := \
   $(addprefix src/core/,altcp altcp_alloc altcp_tcp def dns inet_chksum init ip mem memp netif pbuf \
     raw stats sys tcp tcp_in tcp_out timeouts udp) \
   $(addprefix src/core/ipv4/,acd autoip dhcp etharp icmp igmp ip4 ip4_addr ip4_frag) \
   $(addprefix src/core/ipv6/,dhcp6 ethip6 icmp6 inet6 ip6 ip6_addr ip6_frag mld6 nd6) \
-  src/netif/ethernet contrib/addons/tcp_isn/tcp_isn src/netif/ppp/polarssl/md5
+  src/netif/ethernet
 
 # ---- Flags ---------------------------------------------------------------------------------------
 
@@ -55,11 +55,10 @@ MACHINE := -std=gnu11 -O2 -g -ffreestanding -fbuiltin -mno-red-zone -fno-pic -fn
            -fno-stack-protector -fcf-protection=none -ffunction-sections -fdata-sections \
            -fno-omit-frame-pointer -fno-common -fno-asynchronous-unwind-tables $(SAME)
 SYSTEM   = -nostdinc -isystem $(NEWLIB)/include -isystem $(GCC_INCLUDE)
-WITH_LWIP := -Inet -Inet/lwip_port -isystem $(LWIP)/src/include -isystem $(LWIP)/contrib/addons
+WITH_LWIP := -Inet -Inet/lwip_port -isystem $(LWIP)/src/include
 KERNEL   = $(MACHINE) -I. -Iarch/x86_64/include
 
 # What differs by layer. Interrupts run code of arch/, which therefore never touches vector registers.
-layer_flags = $(LTO_FLAGS)
 $(B)/obj/arch/%:       private LAYER := -mgeneral-regs-only $(LTO_FLAGS)
 $(B)/obj/lib/newlib/%: private LAYER := -fno-lto
 $(B)/obj/lib/%:        private LAYER := $(LTO_FLAGS)
@@ -70,7 +69,7 @@ $(B)/obj/apps/%:       private LAYER := $(WITH_LWIP) -fno-lto
 LWIP_WARN := -Wall -Wno-address
 
 LINK := $(CC) -nostdlib -static -no-pie -Wl,-T,linker.ld -Wl,--gc-sections -Wl,--build-id=none \
-        -Wl,-z,max-page-size=4096 -Wl,-z,noexecstack -Wl,--no-warn-rwx-segments
+        -Wl,-z,max-page-size=4096 -Wl,-z,noexecstack
 
 # ---- Set-up and third-party sources --------------------------------------------------------------
 
@@ -101,7 +100,7 @@ $(B)/flags: FORCE | $(call setup,build)
 	  [ "$$(cat $@ 2>/dev/null)" = "$$flags" ] || echo "$$flags" >$@
 
 KERNEL_OBJ := $(OUR_SRC:%=$(B)/obj/%.o)
-LWIP_OBJ   := $(LWIP_SRC_LIST:%=$(B)/obj/lwip/%.o)
+LWIP_OBJ   := $(LWIP_FILES:%=$(B)/obj/lwip/%.o)
 
 $(B)/obj/%.c.o: %.c $(B)/flags $(NEWLIB)/stamp $(LWIP).stamp
 	@mkdir -p $(@D)
@@ -160,35 +159,129 @@ docs/options.md: $(B)/host-gcc/options_md
 # ---- Host tests ----------------------------------------------------------------------------------
 
 # The same sources, for the host: -Itests/host/include gives them the host's port headers.
-HOST := -std=gnu11 -g -O1 -fno-omit-frame-pointer -D_GNU_SOURCE -Itests/host/include -I. $(WITH_LWIP) $(SAME)
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
+HOST     := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Itests/host/include -I. $(WITH_LWIP)
+SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 HOST_SRC := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC) $(FAKE_SRC)
-TEST_NAMES := $(basename $(notdir $(TEST_SRC)))
-FUZZ_NAMES := $(basename $(notdir $(FUZZ_SRC)))
-vpath test_%.c tests/host tests/fake
+TESTS    := $(basename $(notdir $(TEST_SRC)))
+FUZZERS  := $(basename $(notdir $(FUZZ_SRC)))
 
-# $(call host_rules,folder,compiler,flags): objects, the archive of all sources, and the programs linked from it.
+# $(call host_rules,folder,compiler,flags): objects, an archive of all sources, and the programs linked with it.
 define host_rules
-$(B)/$(1)/obj/%.c.o: %.c $(LWIP).stamp | $(call setup,test)
+$(B)/$(1)/obj/%.c.o: %.c $(B)/flags $(LWIP).stamp | $(call setup,test)
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< ($(1))"
 	@$(2) $(HOST) $(3) $(WARN) -MMD -MP -c $$< -o $$@
 
-$(B)/$(1)/obj/lwip/%.o: $(LWIP).stamp net/lwipopts.h net/lwip_port/arch/cc.h | $(call setup,test)
+$(B)/$(1)/obj/lwip/%.o: $(B)/flags $(LWIP).stamp net/lwipopts.h net/lwip_port/arch/cc.h | $(call setup,test)
 	@mkdir -p $$(@D)
 	@$(2) $(HOST) $(3) -w -MMD -MP -c $(LWIP)/$$*.c -o $$@
 
-$(B)/$(1)/libringlet.a: $(HOST_SRC:%=$(B)/$(1)/obj/%.o) $(LWIP_SRC_LIST:%=$(B)/$(1)/obj/lwip/%.o)
-	@rm -f $$@ && ar crD $$@ $$(sort $$^)
+$(B)/$(1)/libringlet.a: $(HOST_SRC:%=$(B)/$(1)/obj/%.o) $(LWIP_FILES:%=$(B)/$(1)/obj/lwip/%.o)
+	@rm -f $$@ && ar qcDs $$@ $$(sort $$^)
 
-$(B)/$(1)/test_%: $(B)/$(1)/obj/tests/host/test_%.c.o $(B)/$(1)/libringlet.a
+$(B)/$(1)/test_%: $$$$(call host_obj,$(1),test_$$$$*) $(B)/$(1)/libringlet.a
 	@echo "  LINK  $$@"
 	@$(2) $(3) $$^ -lcmocka -lm -o $$@
 endef
+
+# The object of the program named $(2).
+host_obj = $(patsubst %,$(B)/$(1)/obj/%.o,$(filter %/$(2).c,$(TEST_SRC) $(FUZZ_SRC)))
+
 $(eval $(call host_rules,host-gcc,$(CC),$(SANITIZE)))
 $(eval $(call host_rules,host-clang,$(CLANG),$(SANITIZE)))
-$(eval $(call host_rules,cover,$(CC),--coverage))
+$(eval $(call host_rules,cover,$(CC),-O0 --coverage))
 $(eval $(call host_rules,fuzz,$(CLANG),$(SANITIZE) -fsanitize=fuzzer-no-link))
+
+# A fuzzer is a test too: gcc's build runs its corpus once; clang's searches.
+$(B)/host-gcc/fuzz_%: $$(call host_obj,host-gcc,fuzz_$$*) $(B)/host-gcc/obj/tests/fuzz/replay.c.o $(B)/host-gcc/libringlet.a
+	@echo "  LINK  $@"
+	@$(CC) $(SANITIZE) $^ -lm -o $@
+
+$(B)/fuzz/fuzz_%: $$(call host_obj,fuzz,fuzz_$$*) $(B)/fuzz/libringlet.a
+	@echo "  LINK  $@"
+	@$(CLANG) $(SANITIZE) -fsanitize=fuzzer $^ -lm -o $@
+
+HOST_PROGRAMS := $(TESTS:%=$(B)/host-gcc/%) $(TESTS:%=$(B)/host-clang/%) $(FUZZERS:%=$(B)/host-gcc/%)
+HOST_RUNS     := $(TESTS:%=$(B)/host-gcc/%) $(TESTS:%=$(B)/host-clang/%) \
+                 $(foreach f,$(FUZZERS),"$(B)/host-gcc/$f tests/fuzz/corpus/$(f:fuzz_%=%)")
+RUN_TESTS     := $(PYTHON) tools/run_tests.py --junit $(B)/results
+TEST_NEEDS    := $(call setup,test) all $(B)/iperf.iso
+
+test: $(TEST_NEEDS) $(HOST_PROGRAMS) ## everything: host tests, tests of the build, boot tests
+	@$(RUN_TESTS) $(HOST_RUNS) --pytest tests/build tests/boot
+
+test-host: $(HOST_PROGRAMS) ## modules on the host, gcc and clang, ASan + UBSan; fuzz corpora
+	@$(RUN_TESTS) $(HOST_RUNS)
+
+test-build: $(TEST_NEEDS) ## tests of the build itself: set-up, pins, reproducibility
+	@$(RUN_TESTS) --pytest tests/build
+
+test-boot: $(TEST_NEEDS) ## images under QEMU, with real clients
+	@$(RUN_TESTS) --pytest tests/boot
+
+soak: $(TEST_NEEDS) ## a hundred bulk runs, each followed by a ping (an hour)
+	@$(PYTHON) tests/boot/soak.py $(ARGS)
+
+TIME ?= 60
+fuzz: $(if $(TARGET),$(B)/fuzz/fuzz_$(TARGET),$(FUZZERS:%=$(B)/fuzz/%)) ## search for crashes: TARGET=<module> TIME=60 seconds
+	@for f in $^; do name=$${f##*/fuzz_}; mkdir -p $(B)/fuzz/corpus/$$name; \
+	  $$f -max_total_time=$(TIME) -artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus/$$name $$(ls -d tests/fuzz/corpus/$$name); done
+
+cover: $(TESTS:%=$(B)/cover/%) ## line and branch coverage of lib/ drivers/ net/ by the host tests
+	@find $(B)/cover -name '*.gcda' -delete
+	@$(RUN_TESTS) $^
+	@$(PYTHON) tools/cover.py $(B)/cover/obj lib drivers net
+
+# ---- Static checks -------------------------------------------------------------------------------
+
+OUR_DIRS  := apps arch boot drivers lib net tests tools
+FORMATTED := $(sort $(shell find $(OUR_DIRS) -name '*.[ch]' 2>/dev/null))
+CHECKED   := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC)
+
+lint: lint-format lint-layers lint-shell lint-tidy lint-cppcheck lint-analyzer ## format, layers, static analysis
+
+lint-format: | $(call setup,lint)
+	@echo "  LINT  clang-format"
+	@clang-format --dry-run -Werror $(FORMATTED)
+
+lint-layers: | $(call setup,build)
+	@echo "  LINT  layers"
+	@$(PYTHON) tools/check_layers.py
+
+lint-shell: | $(call setup,lint)
+	@echo "  LINT  shellcheck"
+	@shellcheck tools/*.sh .ci/run
+
+# Each file in the host's flags; clang 14 or later, whatever clang-tidy this release has.
+lint-tidy: $(CHECKED:%=$(B)/lint/%.tidy)
+
+$(B)/lint/%.tidy: % .clang-tidy $(LWIP).stamp | $(call setup,lint)
+	@mkdir -p $(@D)
+	@echo "  TIDY  $<"
+	@clang-tidy --quiet $< -- $(HOST) 2>$@.err || { cat $@.err; exit 1; }
+	@touch $@
+
+lint-cppcheck: $(LWIP).stamp | $(call setup,lint)
+	@echo "  LINT  cppcheck"
+	@cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,performance,portability \
+	  --suppress=missingIncludeSystem --suppressions-list=tools/cppcheck.txt -Itests/host/include -I. -Inet \
+	  -D__BYTE_ORDER__=1234 -D__ORDER_LITTLE_ENDIAN__=1234 $(CHECKED)
+
+lint-analyzer: $(CHECKED:%=$(B)/lint/%.analyzer)
+
+$(B)/lint/%.analyzer: % $(LWIP).stamp | $(call setup,build)
+	@mkdir -p $(@D)
+	@echo "  ANLZ  $<"
+	@$(CC) $(HOST) -O1 -fanalyzer -Werror -c $< -o /dev/null
+	@touch $@
+
+ci: lint test ## exactly what CI runs: lint, then test
+ifneq ($(filter ci,$(MAKECMDGOALS)),)
+$(HOST_PROGRAMS): | lint# so that the tests' last line is the last line
+test: | lint
+endif
+
+# --------------------------------------------------------------------------------------------------
 
 include_deps = $(shell find $(B) -name '*.d' -path '*/obj/*' 2>/dev/null)
 -include $(include_deps)
@@ -203,4 +296,5 @@ help: ## this list
 	@sed -nE 's/^([a-z][a-z-]*):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: all deps run iso docs clean distclean help FORCE
+.PHONY: all deps run iso docs test test-host test-build test-boot soak fuzz cover ci clean distclean help \
+  lint lint-format lint-layers lint-shell lint-tidy lint-cppcheck lint-analyzer FORCE

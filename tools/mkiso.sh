@@ -1,0 +1,25 @@
+#!/bin/bash
+# Make a BIOS-bootable ISO of an image: GRUB loads it by multiboot and boots at once.
+#
+#   tools/mkiso.sh IMAGE OUT.iso [WORD…]     the words become the image's command line
+set -euo pipefail
+
+image=$1 out=$2
+shift 2
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+
+mkdir -p "$root/boot/grub"
+cp "$image" "$root/boot/"
+cat >"$root/boot/grub/grub.cfg" <<END
+set timeout=0
+menuentry ringlet {
+    multiboot /boot/$(basename "$image") $*
+}
+END
+if ! grub-mkrescue -o "$out.new" "$root" >"$root/log" 2>&1; then
+    cat "$root/log" >&2
+    exit 1
+fi
+mv "$out.new" "$out"
+echo "  ISO   $out"
