@@ -55,7 +55,7 @@ static int after(void **state)
 
 static void *add_one(void *arg)
 {
-    return (char *)arg + 1;
+    return (void *)((intptr_t)arg + 1);
 }
 
 static void join_returns_what_the_thread_returned(void **state)

@@ -1,0 +1,26 @@
+/* Scattered input and output, as POSIX.1-2017 <sys/uio.h> has it. */
+#ifndef RINGLET_SYS_UIO_H
+#define RINGLET_SYS_UIO_H
+
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct iovec {
+    void *iov_base;
+    size_t iov_len;
+};
+
+#define IOV_MAX    1024
+#define UIO_MAXIOV IOV_MAX
+
+ssize_t readv(int fd, const struct iovec *iov, int count);
+ssize_t writev(int fd, const struct iovec *iov, int count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
