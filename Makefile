@@ -11,7 +11,10 @@ CLANG     ?= clang
 B         ?= build
 LWIP      := $(DEPS)/lwip
 NEWLIB    := $(DEPS)/newlib
-MAKEFLAGS += --no-builtin-rules $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+MAKEFLAGS += --no-builtin-rules
 SHELL     := /bin/bash
 .SHELLFLAGS := -ec
 .DELETE_ON_ERROR:
