@@ -20,6 +20,7 @@
 enum {
     FD_LIMIT_MIN = 1024,  /* descriptors there may be in any case, … */
     FD_LIMIT_MAX = 65536, /* … and at most; between them one per 16 KiB of memory */
+    FD_IOV_MAX = 1024,    /* POSIX's IOV_MAX */
 };
 
 struct file;

@@ -2,6 +2,7 @@
 #ifndef RINGLET_SYS_UIO_H
 #define RINGLET_SYS_UIO_H
 
+#include <limits.h> /* IOV_MAX */
 #include <sys/types.h>
 
 #ifdef __cplusplus
