@@ -59,7 +59,7 @@ MACHINE := -std=gnu11 -O2 -g -ffreestanding -fbuiltin -mno-red-zone -fno-pic -fn
            -fno-omit-frame-pointer -fno-common -fno-asynchronous-unwind-tables $(SAME)
 SYSTEM   = -nostdinc -isystem $(NEWLIB)/include -isystem $(GCC_INCLUDE)
 WITH_LWIP := -Inet -Inet/lwip_port -isystem $(LWIP)/src/include
-KERNEL   = $(MACHINE) -I. -Iarch/x86_64/include
+KERNEL   = $(MACHINE) -I. -Iarch/x86_64/include -Iinclude
 
 # What differs by layer. Interrupts run code of arch/, which therefore never touches vector registers.
 $(B)/obj/arch/%:       private LAYER := -mgeneral-regs-only $(LTO_FLAGS)
@@ -68,6 +68,7 @@ $(B)/obj/lib/%:        private LAYER := $(LTO_FLAGS)
 $(B)/obj/drivers/%:    private LAYER := -O3 $(LTO_FLAGS)
 $(B)/obj/net/%:        private LAYER := -O3 $(WITH_LWIP) $(LTO_FLAGS)
 $(B)/obj/boot/%:       private LAYER := $(WITH_LWIP) $(LTO_FLAGS)
+$(B)/obj/tests/%:      private LAYER := $(WITH_LWIP) -fno-lto
 $(B)/obj/apps/%:       private LAYER := $(WITH_LWIP) -fno-lto
 LWIP_WARN := -Wall -Wno-address
 
@@ -94,6 +95,9 @@ $(NEWLIB)/stamp: tools/build_newlib.sh $(NEWLIB)-src.stamp
 deps: $(LWIP).stamp $(NEWLIB)/stamp ## fetch lwIP and newlib, build newlib; LWIP_SRC= NEWLIB_SRC= name a folder or archive
 
 # ---- The image -----------------------------------------------------------------------------------
+
+# The boot tests' own images: tests/boot/apps/<app>/ becomes build/test/<app>.elf.
+TEST_APPS := $(sort $(patsubst tests/boot/apps/%/,%,$(dir $(wildcard tests/boot/apps/*/*.c))))
 
 all: $(APPS:%=$(B)/%.elf) ## build/<app>.elf for every app (the default)
 
@@ -128,11 +132,11 @@ $(B)/kernel.o: $(KERNEL_OBJ) $(LWIP_OBJ)
 	  -nostdlib -r $(sort $^) -o $@
 
 # Linked twice: the second time with the names of the first. They come last, so nothing shifts.
-app_obj = $(patsubst %,$(B)/obj/%.o,$(sort $(wildcard apps/$(1)/*.c)))
+app_obj = $(patsubst %,$(B)/obj/%.o,$(sort $(wildcard apps/$(1)/*.c $(1:test/%=tests/boot/apps/%)/*.c)))
 .SECONDEXPANSION:
 $(B)/%.debug: $$(call app_obj,$$*) $(B)/kernel.o linker.ld tools/mksyms.py
 	@echo "  LINK  $@"
-	@mkdir -p $(B)/link
+	@mkdir -p $(@D) $(dir $(B)/link/$*)
 	@link() { $(CC) $(MACHINE) -c $(B)/link/$*.$$1.S -o $(B)/link/$*.$$1.o; \
 	  $(LINK) $(filter %.o,$^) $(B)/link/$*.$$1.o -L$(NEWLIB)/lib \
 	    -Wl,--start-group -lc -lm -lgcc -Wl,--end-group $(LDFLAGS_EXTRA) -o $$2; }; \
@@ -162,7 +166,7 @@ docs/options.md: $(B)/host-gcc/options_md
 # ---- Host tests ----------------------------------------------------------------------------------
 
 # The same sources, for the host: -Itests/host/include gives them the host's port headers.
-HOST     := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -Itests/host/include -I. $(WITH_LWIP)
+HOST     := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DRINGLET_LWIP_ASSERT -Itests/host/include -I. $(WITH_LWIP)
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 HOST_SRC := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC) $(FAKE_SRC)
 TESTS    := $(basename $(notdir $(TEST_SRC)))
@@ -208,7 +212,7 @@ HOST_PROGRAMS := $(TESTS:%=$(B)/host-gcc/%) $(TESTS:%=$(B)/host-clang/%) $(FUZZE
 HOST_RUNS     := $(TESTS:%=$(B)/host-gcc/%) $(TESTS:%=$(B)/host-clang/%) \
                  $(foreach f,$(FUZZERS),"$(B)/host-gcc/$f tests/fuzz/corpus/$(f:fuzz_%=%)")
 RUN_TESTS     := $(PYTHON) tools/run_tests.py --junit $(B)/results
-TEST_NEEDS    := $(call setup,test) all $(B)/iperf.iso
+TEST_NEEDS    := $(call setup,test) all $(TEST_APPS:%=$(B)/test/%.elf) $(B)/iperf.iso
 
 test: $(TEST_NEEDS) $(HOST_PROGRAMS) ## everything: host tests, tests of the build, boot tests
 	@$(RUN_TESTS) $(HOST_RUNS) --pytest tests/build tests/boot
@@ -237,7 +241,7 @@ cover: $(TESTS:%=$(B)/cover/%) ## line and branch coverage of lib/ drivers/ net/
 
 # ---- Static checks -------------------------------------------------------------------------------
 
-OUR_DIRS  := apps arch boot drivers lib net tests tools
+OUR_DIRS  := apps arch boot drivers include lib net tests tools
 FORMATTED := $(sort $(shell find $(OUR_DIRS) -name '*.[ch]' 2>/dev/null))
 CHECKED   := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC)
 
