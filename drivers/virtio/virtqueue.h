@@ -12,6 +12,7 @@
 #define DRIVERS_VIRTIO_VIRTQUEUE_H
 
 #include "drivers/virtio/device.h"
+#include "drivers/virtio/vring.h"
 #include "lib/types.h"
 
 struct vq_seg {
@@ -24,39 +25,58 @@ struct vq_done {
     uint32_t len; /* bytes written, from the start of the chain's writable part */
 };
 
-struct vq_chain; /* our own record of one posted chain */
-
-struct virtqueue {
-    struct virtio_dev *dev;
-    uint16_t queue_idx;
-    uint16_t size;       /* entries, a power of two, 1 … 32768 */
-    uint16_t free_count; /* descriptors not posted */
-    uint16_t free_head;
-    uint16_t avail_idx;   /* next slot to publish, free-running */
-    uint16_t kicked_idx;  /* avail_idx at the last kick decision */
-    uint16_t used_idx;    /* next used entry to look at, free-running */
-    bool event_idx, indirect, broken;
-
-    struct vring_desc *desc; /* shared with the device: written, never read back */
-    struct vring_avail *avail;
-    struct vring_used *used; /* read through port/shared.h only */
-    struct vq_chain *chains; /* by head */
-    void *mem;               /* all of the above: pages owned by the queue */
-    size_t mem_pages;
-    struct vring_desc *indirect_tables; /* size × VQ_INDIRECT_MAX, or NULL */
-
-    uint64_t posted, taken, kicks, kicks_saved; /* counters */
-    const char *broken_why; /* NULL, or the first lie in words */
+/*
+ * Our own record, one for each descriptor: the free list and the links of a chain run through `next`;
+ * the rest is set in the record of a chain's head only.
+ */
+struct vq_chain {
+    void *cookie;
+    uint32_t in_len;     /* bytes that the device may write; 0 = it only reads */
+    uint16_t next;       /* following descriptor of the chain, or of the free list */
+    uint16_t desc_count; /* descriptors held; 0 = not the head of a posted chain */
 };
 
-enum { VQ_INDIRECT_MAX = 64 /* segments of one chain when indirect; more need not be posted */ };
+struct virtqueue {
+    struct vring_desc *desc;   /* shared with the device: written, never read back */
+    struct vring_avail *avail; /* likewise */
+    struct vring_used *used;   /* read through port/shared.h only */
+    struct vq_chain *chains;   /* by descriptor */
+
+    uint16_t size;       /* entries, a power of two, 1 … 32768 */
+    uint16_t mask;       /* size - 1 */
+    uint16_t free_count; /* descriptors not posted; 0 as well once broken */
+    uint16_t avail_idx;  /* next slot to publish, free-running */
+    uint16_t free_head;  /* the next chain's head: LIFO, so the warmest descriptor goes first */
+    uint16_t used_idx;   /* next used entry to look at, free-running */
+    uint16_t used_seen;  /* the device's used.idx when last read: entries before it may be taken */
+    uint16_t kicked_idx; /* avail_idx at the last kick decision */
+    uint16_t queue_idx;
+    bool event_idx, broken;
+
+    struct vring_desc *indirect_tables; /* size × indirect_max, or NULL: indirect isn't used */
+    uint16_t indirect_max;              /* entries of one table */
+    uint16_t chain_max;                 /* most segments of one vq_post() */
+    struct virtio_dev *dev;
+    void *mem; /* rings, tables and records: one run of pages, owned */
+    size_t mem_pages;
+
+    uint64_t kicks, kicks_saved; /* notifications sent; found unwanted by the device */
+    const char *broken_why;      /* NULL, or the first lie in words */
+};
+
+enum {
+    VQ_INDIRECT_MAX =
+        16, /* entries of one table: 64 KB of TCP in pages; longer chains lie in the ring */
+};
 
 /*
  * Allocate the rings for queue idx of dev with at most max_size entries (0 = what the device offers;
- * legacy can't be lowered, §4.1.5.1.3) and publish them with that MSI-X vector.
+ * legacy can't be lowered, §4.1.5.1.3) and publish them with that MSI-X vector. A modern
+ * queue is halved until memory suffices for it.
  *
- *   chain_max  most segments one vq_post() will be given; with indirect descriptors tables of that many
- *              entries are allocated per head (1 = none are)
+ *   chain_max  most segments one vq_post() will be given, 1 … 65,535; lowered to the queue's size
+ *              (§2.7.5.3.1). With INDIRECT_DESC accepted and chain_max > 1 a table for each head is
+ *              allocated as well.
  *
  * Returns 0; -ENOENT no such queue; -EPROTO an impossible size; -ENOMEM; -EIO the device refused.
  * On failure nothing is held.
@@ -64,8 +84,10 @@ enum { VQ_INDIRECT_MAX = 64 /* segments of one chain when indirect; more need no
 int vq_open(struct virtqueue *vq, struct virtio_dev *dev, uint16_t idx, uint16_t max_size,
             uint16_t chain_max, uint16_t vector);
 
-/* Free the rings. The device must have been reset (§3.3.1). Cookies still posted are handed to
- * `drop` first. Closing what never opened does nothing. */
+/*
+ * Free the rings. The device must have been reset (§3.3.1). Cookies still posted are handed to `drop`
+ * (unless NULL) first. Closing what never opened does nothing.
+ */
 void vq_close(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void *arg);
 
 /*
@@ -74,10 +96,20 @@ void vq_close(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void 
  * (index store ordered after the descriptors), but the kick is the caller's: vq_kick().
  *
  * Returns 0; -EAGAIN when there are too few free descriptors; -EPROTO when the queue is broken.
- * ASSERTs out_count + in_count in 1 … chain_max and cookie != NULL.
+ * ASSERTs out_count + in_count in 1 … chain_max; cookie must not be NULL.
  */
 int vq_post(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count, unsigned in_count,
             void *cookie);
+
+/* vq_post() of one segment that the device writes: a receive buffer. */
+int vq_post_in(struct virtqueue *vq, dma_addr addr, uint32_t len, void *cookie);
+
+/* The head that the next vq_post() will use, 0 … size - 1: an index for what belongs to a chain. Valid
+ * only while something is free. */
+static inline uint16_t vq_next_head(const struct virtqueue *vq)
+{
+    return vq->free_head;
+}
 
 /* How many chains of `seg_count` segments vq_post() would take now. */
 unsigned vq_room(const struct virtqueue *vq, unsigned seg_count);
@@ -108,16 +140,19 @@ bool vq_pending(const struct virtqueue *vq);
 void vq_kick(struct virtqueue *vq);
 
 /*
- * Ask for an interrupt once `after` more buffers (≥ 1) than already taken are used; without EVENT_IDX
- * at the next one. Returns true when that many are there already, looked at after a full barrier (so
- * the caller polls again instead of sleeping). §2.7.7.
+ * Ask for an interrupt once `after` more buffers (≥ 1; lowered to the number posted) than already
+ * taken are used; without EVENT_IDX at the next one. Returns true when that many are there already, looked at
+ * after a full barrier (so the caller polls again instead of sleeping). §2.7.7.
  */
 bool vq_irq_enable(struct virtqueue *vq, uint16_t after);
 
 /* Ask for no interrupts. A hint: one may still come (§2.7.7.1). */
 void vq_irq_disable(struct virtqueue *vq);
 
-/* Number of chains posted and not yet taken. */
-uint16_t vq_posted_count(const struct virtqueue *vq);
+/* Number of chains posted and not yet taken. Each chain takes one avail and one used slot. */
+static inline uint16_t vq_posted_count(const struct virtqueue *vq)
+{
+    return (uint16_t)(vq->avail_idx - vq->used_idx);
+}
 
 #endif

@@ -1,0 +1,450 @@
+/*
+ * The split virtqueue: our side of one ring. See virtqueue.h; virtio 1.2 §2.7.
+ *
+ * Ordering. Four places where one side's store must be seen before another access. Each names its pair:
+ *
+ *   A  descriptors, ring slot ▸ avail.idx        release store; pairs with the device's acquire of avail.idx
+ *   B  avail.idx ▸ look at used.flags/avail_event full barrier; pairs with the device's barrier between
+ *                                                 writing avail_event and its last look at avail.idx
+ *   C  used.idx ▸ used entry, buffer contents    acquire load; pairs with the device's release of used.idx
+ *   D  used_event/avail.flags ▸ look at used.idx full barrier; pairs with the device's barrier between
+ *                                                 writing used.idx and its look at used_event
+ *
+ * Without B or D each side may look too early, and both sleep: the stall of VIRTIO.md 6a.
+ */
+#include "drivers/virtio/virtqueue.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "drivers/virtio/device.h"
+#include "lib/check.h"
+#include "lib/log.h"
+#include "lib/page_alloc.h"
+#include "port/dma.h"
+#include "port/shared.h"
+
+enum {
+    FEATURE_INDIRECT_DESC = 28, /* §6 */
+    FEATURE_EVENT_IDX = 29,
+    /* Posts that may go by without a kick before vq_take() makes one: see take_more(). */
+    KICK_OVERDUE = 0x4000,
+};
+
+/* ---- open and close ---------------------------------------------------------------------- */
+
+/* Bytes of everything that belongs to a queue, and where our own parts start. */
+struct vq_plan {
+    struct vring_layout ring;
+    size_t tables, chains, total;
+};
+
+static struct vq_plan plan_memory(uint16_t size, bool legacy, uint16_t table_entries)
+{
+    struct vq_plan p = {.ring = vring_layout(size, legacy)};
+
+    p.tables = size_round_up(p.ring.total, 64);
+    p.chains = p.tables + sizeof(struct vring_desc) * size * table_entries;
+    p.total = p.chains + sizeof(struct vq_chain) * size;
+    return p;
+}
+
+/* Entries of each indirect table; 0 when none are wanted. A table may not exceed the queue (§2.7.5.3.1). */
+static uint16_t table_entries(const struct virtio_dev *dev, uint16_t size, uint16_t chain_max)
+{
+    if (chain_max < 2 || !virtio_has(dev, FEATURE_INDIRECT_DESC))
+        return 0;
+    const size_t entries = size_min(size_min(chain_max, VQ_INDIRECT_MAX), size);
+    return entries < 2 ? 0 : (uint16_t)entries;
+}
+
+static void lay_out(struct virtqueue *vq, const struct vq_plan *p)
+{
+    uint8_t *base = vq->mem;
+
+    memset(base, 0, p->total);
+    vq->desc = (struct vring_desc *)(void *)base;
+    vq->avail = (struct vring_avail *)(void *)(base + p->ring.avail);
+    vq->used = (struct vring_used *)(void *)(base + p->ring.used);
+    vq->chains = (struct vq_chain *)(void *)(base + p->chains);
+    vq->indirect_tables = vq->indirect_max ? (struct vring_desc *)(void *)(base + p->tables) : NULL;
+    vq->mask = (uint16_t)(vq->size - 1);
+    for (unsigned i = 0; i < vq->size; i++)
+        vq->chains[i].next = (uint16_t)((i + 1) & vq->mask);
+    vq->free_head = 0;
+    vq->free_count = vq->size;
+}
+
+/* A legacy device learns a 32-bit page number (§4.1.4.8): the block must lie below 16 TiB. */
+static bool reachable(const struct virtqueue *vq, bool legacy)
+{
+    return !legacy || (dma_of(vq->mem) >> 12) <= UINT32_MAX;
+}
+
+static int allocate(struct virtqueue *vq, uint16_t chain_max)
+{
+    const bool legacy = vq->dev->transport->legacy;
+
+    for (;;) {
+        vq->indirect_max = table_entries(vq->dev, vq->size, chain_max);
+        const struct vq_plan p = plan_memory(vq->size, legacy, vq->indirect_max);
+
+        vq->mem_pages = size_round_up(p.total, PAGE_BYTES) / PAGE_BYTES;
+        vq->mem = page_take(vq->mem_pages);
+        if (vq->mem && reachable(vq, legacy)) {
+            vq->chain_max = (uint16_t)size_min(chain_max, vq->size);
+            lay_out(vq, &p);
+            return 0;
+        }
+        if (vq->mem)
+            page_give(vq->mem, vq->mem_pages);
+        vq->mem = NULL;
+        if (legacy || vq->size <= 2)
+            return -ENOMEM;
+        vq->size >>= 1;
+    }
+}
+
+/* The size to use: what the device offers, lowered where that is possible. 0 = it offered nonsense. */
+static uint16_t choose_size(const struct virtio_dev *dev, uint16_t offered, uint16_t max_size)
+{
+    uint16_t size = offered;
+
+    if ((offered & (offered - 1u)) || offered > VRING_SIZE_MAX)
+        return 0;
+    while (max_size && !dev->transport->legacy && size > max_size)
+        size >>= 1;
+    return size;
+}
+
+int vq_open(struct virtqueue *vq, struct virtio_dev *dev, uint16_t idx, uint16_t max_size,
+            uint16_t chain_max, uint16_t vector)
+{
+    ASSERT(chain_max >= 1);
+    *vq = (struct virtqueue){.dev = dev, .queue_idx = idx};
+
+    const uint16_t offered = dev->transport->queue_max_size(dev, idx);
+    if (!offered)
+        return -ENOENT;
+    vq->size = choose_size(dev, offered, max_size);
+    if (!vq->size) {
+        log_error("virtqueue", "%s queue %u: size %u is no power of two up to 32768", dev->where,
+                  (unsigned)idx, (unsigned)offered);
+        return -EPROTO;
+    }
+    vq->event_idx = virtio_has(dev, FEATURE_EVENT_IDX);
+    int err = allocate(vq, chain_max);
+    if (err)
+        return err;
+
+    const struct virtio_queue_mem mem = {
+        .desc = dma_of(vq->desc),
+        .driver = dma_of(vq->avail),
+        .device = dma_of(vq->used),
+        .size = vq->size,
+    };
+    err = dev->transport->queue_setup(dev, idx, &mem, vector);
+    if (err)
+        vq_close(vq, NULL, NULL);
+    return err;
+}
+
+void vq_close(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void *arg)
+{
+    if (!vq->mem)
+        return;
+    for (unsigned i = 0; drop && i < vq->size; i++)
+        if (vq->chains[i].desc_count)
+            drop(arg, vq->chains[i].cookie);
+    page_give(vq->mem, vq->mem_pages);
+
+    /* What is worth reading after the end stays: counters and the reason. */
+    vq->mem = NULL;
+    vq->desc = NULL;
+    vq->avail = NULL;
+    vq->used = NULL;
+    vq->chains = NULL;
+    vq->indirect_tables = NULL;
+    vq->broken = true;
+    vq->avail_idx = vq->used_idx = vq->used_seen = 0;
+    vq->free_count = 0;
+}
+
+/*
+ * The first lie: say it once, believe nothing more. Nothing is free and nothing is takable any
+ * more, so that the fast paths need not ask whether the queue is broken.
+ */
+static __attribute__((cold, noinline)) int lied(struct virtqueue *vq, const char *why)
+{
+    vq->broken = true;
+    vq->free_count = 0;
+    vq->used_seen = vq->used_idx;
+    vq->broken_why = why;
+    log_error("virtqueue", "%s queue %u: the device lied (%s); the queue is out of use",
+              vq->dev->where, (unsigned)vq->queue_idx, why);
+    return -EPROTO;
+}
+
+/* ---- post -------------------------------------------------------------------------------- */
+
+static inline void write_desc(struct vring_desc *d, dma_addr addr, uint32_t len, uint16_t flags,
+                              uint16_t next)
+{
+    d->addr = le64_make(addr);
+    d->len = le32_make(len);
+    d->flags = le16_make(flags);
+    if (flags & VRING_DESC_NEXT)
+        d->next = le16_make(next);
+}
+
+/* Take `desc_count` descriptors off the free list, whose links up to `last` are the chain's now, make
+ * `head` available. */
+static inline void publish(struct virtqueue *vq, uint16_t head, uint16_t last, uint16_t desc_count,
+                           uint32_t in_len, void *cookie)
+{
+    struct vq_chain *c = &vq->chains[head];
+
+    vq->free_head = vq->chains[last].next;
+    vq->free_count = (uint16_t)(vq->free_count - desc_count);
+    c->cookie = cookie;
+    c->in_len = in_len;
+    c->desc_count = desc_count;
+    vq->avail->ring[vq->avail_idx & vq->mask] = le16_make(head);
+    vq->avail_idx++;
+    /* A: the descriptors and the slot above are visible before the index that exposes them. */
+    shared_store16_release(&vq->avail->idx, vq->avail_idx);
+}
+
+static int no_room(const struct virtqueue *vq)
+{
+    return vq->broken ? -EPROTO : -EAGAIN;
+}
+
+int vq_post_in(struct virtqueue *vq, dma_addr addr, uint32_t len, void *cookie)
+{
+    if (__builtin_expect(vq->free_count == 0, 0))
+        return no_room(vq);
+
+    const uint16_t head = vq->free_head;
+    write_desc(&vq->desc[head], addr, len, VRING_DESC_WRITE, 0);
+    publish(vq, head, head, 1, len, cookie);
+    return 0;
+}
+
+/* Fill `table` with the segments, linked by `next_of` entry numbers; returns the writable bytes. */
+static uint32_t fill_table(struct vring_desc *table, const struct vq_seg *segs, unsigned out_count,
+                           unsigned count)
+{
+    uint32_t in_len = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        uint16_t flags = i + 1 < count ? VRING_DESC_NEXT : 0;
+        if (i >= out_count) {
+            flags |= VRING_DESC_WRITE;
+            in_len += segs[i].len;
+        }
+        write_desc(&table[i], segs[i].addr, segs[i].len, flags, (uint16_t)(i + 1));
+    }
+    return in_len;
+}
+
+static void post_indirect(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count,
+                          unsigned count, void *cookie)
+{
+    const uint16_t head = vq->free_head;
+    struct vring_desc *table = &vq->indirect_tables[(size_t)head * vq->indirect_max];
+    const uint32_t in_len = fill_table(table, segs, out_count, count);
+
+    /* Never NEXT or WRITE beside INDIRECT (§2.7.5.3.1). */
+    write_desc(&vq->desc[head], dma_of(table), (uint32_t)(count * sizeof(*table)),
+               VRING_DESC_INDIRECT, 0);
+    publish(vq, head, head, 1, in_len, cookie);
+}
+
+static void post_direct(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count,
+                        unsigned count, void *cookie)
+{
+    const uint16_t head = vq->free_head;
+    uint16_t at = head, last = head;
+    uint32_t in_len = 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        const uint16_t next = vq->chains[at].next; /* our own list: the ring's isn't read back */
+        uint16_t flags = i + 1 < count ? VRING_DESC_NEXT : 0;
+        if (i >= out_count) {
+            flags |= VRING_DESC_WRITE;
+            in_len += segs[i].len;
+        }
+        write_desc(&vq->desc[at], segs[i].addr, segs[i].len, flags, next);
+        last = at;
+        at = next;
+    }
+    publish(vq, head, last, (uint16_t)count, in_len, cookie);
+}
+
+/*
+ * A table costs the device one more look-up, a chain costs ring entries: so short chains lie in the
+ * ring while there is plenty of it, and in tables when it gets narrow.
+ */
+static inline bool wants_table(const struct virtqueue *vq, unsigned count)
+{
+    return count > 1 && count <= vq->indirect_max && count * 4u > vq->free_count;
+}
+
+int vq_post(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count, unsigned in_count,
+            void *cookie)
+{
+    const unsigned count = out_count + in_count;
+
+    ASSERT(count - 1u < vq->chain_max);
+    const bool table = wants_table(vq, count);
+    if (__builtin_expect((table ? 1u : count) > vq->free_count, 0))
+        return no_room(vq);
+    if (table)
+        post_indirect(vq, segs, out_count, count, cookie);
+    else
+        post_direct(vq, segs, out_count, count, cookie);
+    return 0;
+}
+
+unsigned vq_room(const struct virtqueue *vq, unsigned seg_count)
+{
+    return seg_count <= vq->indirect_max ? vq->free_count : vq->free_count / seg_count;
+}
+
+/* ---- take -------------------------------------------------------------------------------- */
+
+/*
+ * Look for more used entries. Also the place where a forgotten kick is made up for: the range test of
+ * vq_kick() is exact only up to 2^16 posts. Between two calls at most `size` chains can be posted
+ * (what is free plus what is takable), so KICK_OVERDUE + 2^15 < 2^16 bounds the distance.
+ */
+static __attribute__((noinline)) int take_more(struct virtqueue *vq)
+{
+    if (vq->broken)
+        return -EPROTO;
+    /* C: the entries and the buffers are read after the index that vouches for them. */
+    const uint16_t seen = shared_load16_acquire(&vq->used->idx);
+
+    if ((uint16_t)(seen - vq->used_idx) > vq_posted_count(vq))
+        return lied(vq, "used index beyond what is posted");
+    if ((uint16_t)(vq->avail_idx - vq->kicked_idx) >= KICK_OVERDUE)
+        vq_kick(vq);
+    vq->used_seen = seen;
+    return seen == vq->used_idx ? -EAGAIN : 0;
+}
+
+/* Give a taken chain's descriptors back to the free list. */
+static inline void release(struct virtqueue *vq, uint16_t head, struct vq_chain *c)
+{
+    struct vq_chain *last = c;
+
+    for (unsigned left = c->desc_count; __builtin_expect(left > 1, 0); left--)
+        last = &vq->chains[last->next];
+    last->next = vq->free_head;
+    vq->free_head = head;
+    vq->free_count = (uint16_t)(vq->free_count + c->desc_count);
+    c->desc_count = 0;
+}
+
+int vq_take(struct virtqueue *vq, struct vq_done *done)
+{
+    if (vq->used_idx == vq->used_seen) {
+        const int err = take_more(vq);
+        if (err)
+            return err;
+    }
+
+    const struct vring_used_elem *e = &vq->used->ring[vq->used_idx & vq->mask];
+    const uint32_t id = shared_load32(&e->id);
+    uint32_t len = shared_load32(&e->len);
+
+    if (__builtin_expect(id >= vq->size, 0))
+        return lied(vq, "used id out of range");
+    struct vq_chain *c = &vq->chains[id];
+    if (__builtin_expect(c->desc_count == 0, 0))
+        return lied(vq, "used id that is not posted");
+    if (__builtin_expect(len > c->in_len, 0)) {
+        if (c->in_len)
+            return lied(vq, "used length beyond the buffer");
+        len = 0; /* a chain that it only read: the number means nothing */
+    }
+    done->cookie = c->cookie;
+    done->len = len;
+    vq->used_idx++;
+    release(vq, (uint16_t)id, c);
+    return 0;
+}
+
+bool vq_pending(const struct virtqueue *vq)
+{
+    return !vq->broken && shared_load16(&vq->used->idx) != vq->used_idx;
+}
+
+/* ---- notifications, both ways ------------------------------------------------------------ */
+
+/* avail_event: behind the used ring; the device's word on when it wants a kick. */
+static inline uint16_t avail_event(const struct virtqueue *vq)
+{
+    return shared_load16((const le16 *)(const void *)&vq->used->ring[vq->size]);
+}
+
+/* used_event: behind the avail ring; our word on when we want an interrupt. */
+static inline void set_used_event(struct virtqueue *vq, uint16_t idx)
+{
+    shared_store16(&vq->avail->ring[vq->size], idx);
+}
+
+/* Did [from, to) pass `event`? Distances, not values: both may have wrapped (§2.7.10.1). */
+static inline bool event_passed(uint16_t event, uint16_t from, uint16_t to)
+{
+    return (uint16_t)(to - event - 1) < (uint16_t)(to - from);
+}
+
+void vq_kick(struct virtqueue *vq)
+{
+    const uint16_t from = vq->kicked_idx, to = vq->avail_idx;
+
+    if (from == to || vq->broken)
+        return;
+    vq->kicked_idx = to;
+    /* B: avail.idx is visible before we ask whether the device still looks at it. */
+    shared_barrier();
+    const bool wanted = vq->event_idx ? event_passed(avail_event(vq), from, to)
+                                      : !(shared_load16(&vq->used->flags) & VRING_USED_NO_NOTIFY);
+    if (!wanted) {
+        vq->kicks_saved++;
+        return;
+    }
+    vq->kicks++;
+    vq->dev->transport->notify(vq->dev, vq->queue_idx);
+}
+
+bool vq_irq_enable(struct virtqueue *vq, uint16_t after)
+{
+    if (vq->broken)
+        return false;
+    if (!vq->event_idx || after == 0)
+        after = 1;
+    else if (after > vq_posted_count(vq))
+        after = vq_posted_count(vq) ? vq_posted_count(vq) : 1;
+
+    if (vq->event_idx)
+        set_used_event(vq, (uint16_t)(vq->used_idx + after - 1));
+    else
+        shared_store16(&vq->avail->flags, 0);
+    /* D: the wish is visible before the last look, so what completes after that look interrupts. */
+    shared_barrier();
+    return (uint16_t)(shared_load16(&vq->used->idx) - vq->used_idx) >= after;
+}
+
+void vq_irq_disable(struct virtqueue *vq)
+{
+    if (vq->broken)
+        return;
+    /* With EVENT_IDX flags must stay 0 (§2.7.7.1): an event just passed is 65,535 buffers away. */
+    if (vq->event_idx)
+        set_used_event(vq, (uint16_t)(vq->used_idx - 1));
+    else
+        shared_store16(&vq->avail->flags, VRING_AVAIL_NO_INTERRUPT);
+}
