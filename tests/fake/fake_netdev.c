@@ -98,10 +98,16 @@ void fake_netdev_fini(struct fake_netdev *nic)
 {
     for (size_t i = 0; i < nic->rx_count; i++)
         frag_give_list(nic->rx[i].head);
+    nic->rx_count = 0;
+    fake_netdev_forget_sent(nic);
+}
+
+void fake_netdev_forget_sent(struct fake_netdev *nic)
+{
     fake_netdev_complete(nic, nic->in_ring);
     for (size_t i = 0; i < nic->sent_count; i++)
         free(nic->sent[i].bytes);
-    nic->rx_count = nic->sent_count = 0;
+    nic->sent_count = 0;
 }
 
 void fake_netdev_receive(struct fake_netdev *nic, const void *bytes, size_t len, size_t piece,

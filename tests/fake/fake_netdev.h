@@ -47,6 +47,9 @@ void fake_netdev_receive(struct fake_netdev *nic, const void *bytes, size_t len,
 /* The device has let go of the oldest `count` frames it holds. */
 void fake_netdev_complete(struct fake_netdev *nic, size_t count);
 
+/* Complete what was sent, and forget it. */
+void fake_netdev_forget_sent(struct fake_netdev *nic);
+
 /* The last frame sent, or NULL. */
 struct fake_sent *fake_netdev_last(struct fake_netdev *nic);
 
