@@ -1,8 +1,9 @@
 /*
  * The image's options: one typed table (options.c), which parses, warns, and prints docs/options.md.
  *
- * PRODUCT.md "Command line". Unknown key: one warning with the nearest known key, and on. Bad value: one error with the
- * key, the value and what is allowed; options_parse() returns -EINVAL and the image ends with status 2.
+ * PRODUCT.md "Command line". Unknown key: one warning with the nearest known key, and on. Bad value: one error
+ * with the key, the value and what is allowed; options_parse() returns -EINVAL and the image ends with
+ * status 2. A key given twice: a warning, and the last one counts. Nothing is guessed.
  */
 #ifndef LIB_OPTIONS_H
 #define LIB_OPTIONS_H
@@ -15,26 +16,27 @@ enum opt_ip_mode { OPT_IP_AUTO /* ip: dhcp; ip6: SLAAC */, OPT_IP_OFF, OPT_IP_ST
 
 struct opt_ip4 {
     enum opt_ip_mode mode;
-    uint8_t addr[4]; /* network order */
-    uint8_t prefix;  /* 0 … 32 */
+    uint8_t addr[4]; /* network order; with OPT_IP_STATIC a host's address within its prefix */
+    uint8_t prefix;  /* 1 … 32 */
 };
 struct opt_ip6 {
     enum opt_ip_mode mode;
     uint8_t addr[16];
-    uint8_t prefix; /* 0 … 128 */
+    uint8_t prefix; /* 1 … 128 */
 };
-struct opt_addr { /* either family */
-    uint8_t family; /* 0 = not given, 4, 6 */
-    uint8_t addr[16];
+struct opt_addr {     /* either family */
+    uint8_t family;   /* 0 = not given, 4, 6 */
+    uint8_t addr[16]; /* the first 4, or all */
 };
 
 struct opt_nic {
     struct opt_ip4 ip;
     bool gw_set;
-    uint8_t gw[4];
+    uint8_t gw[4]; /* unicast; on the network of a static ip, unless its prefix is 32 */
     struct opt_ip6 ip6;
     bool gw6_set;
-    uint8_t gw6[16];
+    uint8_t gw6
+        [16]; /* unicast; link-local, or on the network of a static ip6, unless its prefix is 128 */
 };
 
 /* A feature switch of vnet.<feature>: left alone, forced off, or asked for. */
@@ -74,23 +76,24 @@ struct options {
     char hostname[OPT_HOSTNAME_MAX + 1];
     uint8_t log_level; /* enum log_level */
     struct opt_vnet vnet;
-    int argc;                       /* program's own words, argv[0] = "ringlet" first */
+    int argc;                     /* program's own words, argv[0] = "ringlet" first */
     char *argv[OPT_ARGV_MAX + 2]; /* point into the parsed text; NULL-terminated */
 };
 
+/* What holds when nothing is given; argv is "ringlet" alone. */
 void options_defaults(struct options *opt);
 
 /*
- * Parse one command line. `text` is changed (words are cut with NUL) and must live as long as opt
- * (argv points into it). Words are separated by blanks (space, tab); "…" and '…' group, so that a
- * program's argument may hold blanks. A first word that holds no '=' and starts with '/' or has no
- * known key is a loader's image path and skipped.
+ * Parse one command line into what options_defaults() left. `text` is changed (words are cut with NUL) and
+ * must live as long as opt (argv points into it). Words are separated by blanks; "…" and '…' group, so that
+ * a program's argument may hold blanks. After the word -- everything is the program's. A first word whose key
+ * is not known is a loader's image path and skipped, if it holds no '=' or has a '/' in front of it.
  *
- * Returns 0, or -EINVAL after logging every bad value. -E2BIG for more than OPT_ARGV_MAX program words.
+ * Returns 0; -EINVAL after logging every bad value; -E2BIG, logged, for more than OPT_ARGV_MAX program words.
  */
 int options_parse(struct options *opt, char *text);
 
-/* Print the table as Markdown through `put` (docs/options.md). */
+/* Print the table as Markdown through `put`, piece by piece (docs/options.md). */
 void options_markdown(void (*put)(void *arg, const char *text), void *arg);
 
 #endif
