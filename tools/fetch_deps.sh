@@ -19,6 +19,7 @@ name=$1 dest=$2 dl=$3 src=${4:-}
 lock=$(dirname "$0")/deps.lock
 os_release=${OS_RELEASE:-/etc/os-release}
 apt_dir=${APT_DIR:-/etc/apt}
+debian_mirrors=${DEBIAN_MIRRORS-http://deb.debian.org/debian https://deb.debian.org/debian}
 
 say() { printf '%s: %s\n' "$name" "$*"; }
 die() {
@@ -119,10 +120,10 @@ fetch_pinned() {
 
 urls_of_pinned() {
     local base
-    for base in $(apt_bases) http://deb.debian.org/debian https://deb.debian.org/debian; do
+    for base in $(apt_bases) $debian_mirrors; do
         echo "$base/$(pin pool)/$1"
     done | awk '!seen[$0]++'
-    echo "https://snapshot.debian.org/file/$(pin sha1)"
+    pin sha1 | sed 's,^,https://snapshot.debian.org/file/,'
     pin same
 }
 

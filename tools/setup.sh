@@ -70,7 +70,8 @@ if [ "${1:-}" = --list ]; then
     packages_of "$@"
     exit 0
 fi
-mapfile -t wanted < <(packages_of "$@")
+names=$(packages_of "$@")
+mapfile -t wanted <<<"$names"
 if ! command -v dpkg-query >/dev/null; then
     echo "setup: not a Debian system; taken for granted are the equivalents of: ${wanted[*]}"
     exit 0

@@ -1,0 +1,44 @@
+"""Shared by the tests of the build: where the tree is, and a way to run its tools."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(*command, cwd=ROOT, env=None, timeout=120):
+    """The finished process; its output as text, errors merged in."""
+    return subprocess.run([str(word) for word in command], cwd=cwd, env=env, timeout=timeout, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def clean_env(**more):
+    """This process's environment without what an outer make handed down."""
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
+    return {**env, **more}
+
+
+def copy_tree(target):
+    """The tree as a clone would hold it: what git knows or would add, and nothing made."""
+    names = run("git", "ls-files", "-co", "--exclude-standard", "-z").stdout.split("\0")
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
+
+
+@pytest.fixture(scope="session")
+def clean_build(tmp_path_factory):
+    """hello and iperf built in another folder, with no network, from the sources fetched for this one."""
+    place = tmp_path_factory.mktemp("elsewhere") / "a folder deeper" / "ringlet"
+    place = pathlib.Path(str(place).replace(" ", "-"))
+    place.mkdir(parents=True)
+    copy_tree(place)
+    done = run("unshare", "-rn", "make", f"DEPS={ROOT}/build", "build/hello.elf", "build/iperf.elf",
+               cwd=place, env=clean_env(), timeout=600)
+    assert done.returncode == 0, done.stdout
+    return place

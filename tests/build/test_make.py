@@ -1,0 +1,58 @@
+"""What the Makefile promises."""
+
+import re
+
+from conftest import ROOT, clean_env, run
+
+
+def make(*words, cwd=ROOT):
+    return run("make", *words, cwd=cwd, env=clean_env(), timeout=300)
+
+
+def test_help_lists_every_target_a_person_would_call():
+    listed = {line.split()[0] for line in make("help").stdout.splitlines() if line.strip()}
+
+    assert {"all", "run", "iso", "test", "test-host", "test-build", "test-boot", "fuzz", "lint", "cover", "soak",
+            "docs", "ci", "deps", "clean", "distclean", "help"} <= listed
+
+
+def test_a_second_build_does_nothing(clean_build):
+    before = {p: p.stat().st_mtime_ns for p in (clean_build / "build").rglob("*") if p.is_file()}
+
+    done = make(f"DEPS={ROOT}/build", "build/hello.elf", "build/iperf.elf", cwd=clean_build)
+
+    assert done.returncode == 0, done.stdout
+    assert not re.search(r"^ *(CC|AS|LTO|LINK|IMAGE)\b|setup:|fetching|newlib:", done.stdout, re.M), done.stdout
+    assert before == {p: p.stat().st_mtime_ns for p in (clean_build / "build").rglob("*") if p.is_file()}
+
+
+def test_a_changed_header_rebuilds_what_includes_it(clean_build):
+    done = make(f"DEPS={ROOT}/build", "-n", "-W", "lib/log.h", "build/hello.elf", cwd=clean_build)
+
+    assert "lib/log.c" in done.stdout and "LINK" in done.stdout
+
+
+def test_warnings_are_errors_in_our_code(clean_build):
+    bad = clean_build / "lib" / "zz_bad.c"
+    bad.write_text("int zz_bad(unsigned n);\nint zz_bad(unsigned n)\n{\n    return n;\n}\n")
+    try:
+        done = make(f"DEPS={ROOT}/build", "build/obj/lib/zz_bad.c.o", cwd=clean_build)
+    finally:
+        bad.unlink()
+
+    assert done.returncode != 0
+    assert "-Werror=sign-conversion" in done.stdout
+
+
+def test_nothing_of_lwips_applications_or_socket_layer_is_built():
+    """docs/decisions/0001-lwip-patches.md relies on this."""
+    objects = make("-n", "-B", "build/kernel.o").stdout
+
+    assert "lwip/src/core/tcp_in" in objects
+    assert not re.search(r"lwip/src/(apps|api)/|lwip/contrib/", objects)
+
+
+def test_no_third_party_source_is_committed():
+    names = run("git", "ls-files").stdout.splitlines()
+
+    assert not [n for n in names if re.search(r"lwip-2|newlib-4|\.(tar|zip|a|o|elf|iso)(\.|$)", n)]
