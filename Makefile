@@ -59,7 +59,9 @@ MACHINE := -std=gnu11 -O2 -g -ffreestanding -fbuiltin -mno-red-zone -fno-pic -fn
            -fno-omit-frame-pointer -fno-common -fno-asynchronous-unwind-tables $(SAME)
 SYSTEM   = -nostdinc -isystem $(NEWLIB)/include -isystem $(GCC_INCLUDE)
 WITH_LWIP := -Inet -Inet/lwip_port -isystem $(LWIP)/src/include
-KERNEL   = $(MACHINE) -I. -Iarch/x86_64/include -Iinclude
+# What lib/newlib/ offers beyond C; newlib's headers declare it only when told.
+POSIX := -D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=200112L -D_POSIX_CPUTIME=1 -D_POSIX_THREAD_CPUTIME=1
+KERNEL   = $(MACHINE) $(POSIX) -I. -Iarch/x86_64/include -Iinclude
 
 # What differs by layer. Interrupts run code of arch/, which therefore never touches vector registers.
 $(B)/obj/arch/%:       private LAYER := -mgeneral-regs-only $(LTO_FLAGS)
