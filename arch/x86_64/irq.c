@@ -1,0 +1,122 @@
+#include "arch/x86_64/irq.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "arch/x86_64/cpu_regs.h"
+#include "arch/x86_64/descriptors.h"
+#include "arch/x86_64/lapic.h"
+#include "arch/x86_64/pic.h"
+#include "lib/check.h"
+#include "lib/types.h"
+#include "port/irq.h"
+
+enum { LINE_HANDLERS_MAX = 16 }; /* on all lines together */
+
+/* SDM vol. 3A §10.11.1: destination in bits 19:12; fixed delivery, edge. */
+#define MSI_ADDRESS 0xfee00000ull
+enum { MSI_DESTINATION_SHIFT = 12, MSI_DESTINATION_MAX = 255 };
+
+struct handler {
+    irq_handler fn;
+    void *arg;
+};
+
+static struct handler msi_handlers[VECTOR_MSI_COUNT];
+static unsigned msi_count;
+
+static struct line_handler {
+    struct handler handler;
+    uint8_t line;
+} line_handlers[LINE_HANDLERS_MAX];
+static unsigned line_handler_count;
+
+static void (*timer_handler)(void);
+static uint64_t taken; /* interrupts, all classes */
+static bool have_lapic;
+
+void irq_dispatch(uint64_t vector);
+
+static void take_line(uint8_t line)
+{
+    const bool in_service = pic_in_service(line);
+    for (unsigned i = 0; in_service && i < line_handler_count; i++) {
+        if (line_handlers[i].line == line)
+            line_handlers[i].handler.fn(line_handlers[i].handler.arg);
+    }
+    pic_end(line, in_service);
+}
+
+/* From isr.S, with interrupts off, on the interrupt stack. */
+void irq_dispatch(uint64_t vector)
+{
+    taken++;
+    if (vector < VECTOR_PIC + PIC_LINES) {
+        take_line((uint8_t)(vector - VECTOR_PIC));
+        return;
+    }
+    if (vector == VECTOR_SPURIOUS)
+        return; /* not in service, so there is nothing to end: SDM vol. 3A §10.9 */
+    if (vector == VECTOR_TIMER) {
+        if (timer_handler)
+            timer_handler();
+    } else if (vector - VECTOR_MSI < msi_count) {
+        const struct handler *h = &msi_handlers[vector - VECTOR_MSI];
+        h->fn(h->arg);
+    }
+    lapic_end_of_interrupt();
+}
+
+int irq_init(void)
+{
+    pic_init(VECTOR_PIC);
+    const int err = lapic_init();
+    have_lapic = err == 0;
+    irq_enable();
+    return err;
+}
+
+bool irq_has_lapic(void)
+{
+    return have_lapic;
+}
+
+void irq_set_timer_handler(void (*handler)(void))
+{
+    timer_handler = handler;
+}
+
+int irq_msi_alloc(irq_handler handler, void *arg, uint64_t *address, uint32_t *data)
+{
+    ASSERT(handler);
+    const uint32_t id = have_lapic ? lapic_id() : UINT32_MAX;
+    if (id > MSI_DESTINATION_MAX || msi_count == VECTOR_MSI_COUNT)
+        return -ENOSPC;
+    msi_handlers[msi_count] = (struct handler){handler, arg};
+    *address = MSI_ADDRESS | (uint64_t)id << MSI_DESTINATION_SHIFT;
+    *data = VECTOR_MSI + msi_count;
+    /* The entry must be whole before an interrupt can look at it; interrupts come on this core only. */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    msi_count++;
+    return 0;
+}
+
+int irq_line_attach(uint8_t line, irq_handler handler, void *arg)
+{
+    ASSERT(handler);
+    /* Timer, keyboard, cascade and the clock's line 8 are no PCI lines, and must stay edge-triggered. */
+    if (line >= PIC_LINES || line < 3 || line == 8 || line == 13)
+        return -EINVAL;
+    if (line_handler_count == LINE_HANDLERS_MAX)
+        return -ENOSPC;
+    line_handlers[line_handler_count] = (struct line_handler){{handler, arg}, line};
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    line_handler_count++;
+    pic_unmask_level(line);
+    return 0;
+}
+
+uint64_t irq_count(void)
+{
+    return taken;
+}
