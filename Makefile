@@ -167,8 +167,8 @@ docs/options.md: $(B)/host-gcc/options_md
 
 # ---- Host tests ----------------------------------------------------------------------------------
 
-# The same sources, for the host: -Itests/host/include gives them the host's port headers.
-HOST     := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DRINGLET_LWIP_ASSERT -Itests/host/include -I. $(WITH_LWIP)
+# The same sources, for the host: tests/host/include comes first, with its own version of some port headers.
+HOST     := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DRINGLET_LWIP_ASSERT -Itests/host/include -Iarch/x86_64/include -I. $(WITH_LWIP)
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 HOST_SRC := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC) $(FAKE_SRC)
 TESTS    := $(basename $(notdir $(TEST_SRC)))
