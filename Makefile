@@ -133,6 +133,10 @@ $(B)/kernel.o: $(KERNEL_OBJ) $(LWIP_OBJ)
 	@$(CC) $(MACHINE) $(LTO_FLAGS)$(if $(filter 1,$(LTO)),=auto -flinker-output=nolto-rel) -frandom-seed=kernel \
 	  -nostdlib -r $(sort $^) -o $@
 
+# boot/init.c calls image_network weakly: where the link gives it no value, lwIP and the drivers fall away.
+NO_NETWORK := hello test/libc
+network = $(if $(filter $(1),$(NO_NETWORK)),,-Wl,--defsym=image_network=boot_network -Wl,-u,boot_network)
+
 # Linked twice: the second time with the names of the first. They come last, so nothing shifts.
 app_obj = $(patsubst %,$(B)/obj/%.o,$(sort $(wildcard apps/$(1)/*.c $(1:test/%=tests/boot/apps/%)/*.c)))
 .SECONDEXPANSION:
@@ -140,7 +144,7 @@ $(B)/%.debug: $$(call app_obj,$$*) $(B)/kernel.o linker.ld tools/mksyms.py
 	@echo "  LINK  $@"
 	@mkdir -p $(@D) $(dir $(B)/link/$*)
 	@link() { $(CC) $(MACHINE) -c $(B)/link/$*.$$1.S -o $(B)/link/$*.$$1.o; \
-	  $(LINK) $(filter %.o,$^) $(B)/link/$*.$$1.o -L$(NEWLIB)/lib \
+	  $(LINK) $(call network,$*) $(filter %.o,$^) $(B)/link/$*.$$1.o -L$(NEWLIB)/lib \
 	    -Wl,--start-group -lc -lm -lgcc -Wl,--end-group $(LDFLAGS_EXTRA) -o $$2; }; \
 	$(PYTHON) tools/mksyms.py </dev/null >$(B)/link/$*.1.S; \
 	link 1 $(B)/link/$*.elf; \
@@ -168,7 +172,8 @@ docs/options.md: $(B)/host-gcc/options_md
 # ---- Host tests ----------------------------------------------------------------------------------
 
 # The same sources, for the host: tests/host/include comes first, with its own version of some port headers.
-HOST     := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DRINGLET_LWIP_ASSERT -Itests/host/include -Iarch/x86_64/include -I. $(WITH_LWIP)
+HOST     := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DRINGLET_LWIP_ASSERT \
+            -Itests/host/include -Iarch/x86_64/include -I. $(WITH_LWIP)
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 HOST_SRC := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC) $(FAKE_SRC)
 TESTS    := $(basename $(notdir $(TEST_SRC)))
