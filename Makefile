@@ -63,15 +63,18 @@ WITH_LWIP := -Inet -Inet/lwip_port -isystem $(LWIP)/src/include
 POSIX := -D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=200112L -D_POSIX_CPUTIME=1 -D_POSIX_THREAD_CPUTIME=1
 KERNEL   = $(MACHINE) $(POSIX) -I. -Iarch/x86_64/include -Iinclude
 
-# What differs by layer. Interrupts run code of arch/, which therefore never touches vector registers.
-$(B)/obj/arch/%:       private LAYER := -mgeneral-regs-only $(LTO_FLAGS)
+# What differs by layer. Nothing below the C library touches vector registers, so that interrupts need not save
+# them; a short loop or a small copy is quicker without them, too. C library and apps may.
+CORE := -mgeneral-regs-only $(LTO_FLAGS)
+$(B)/obj/boot/%:       private LAYER := $(CORE) $(WITH_LWIP)
+$(B)/obj/arch/%:       private LAYER := $(CORE)
+$(B)/obj/lib/%:        private LAYER := $(CORE)
 $(B)/obj/lib/newlib/%: private LAYER := -fno-lto
-$(B)/obj/lib/%:        private LAYER := $(LTO_FLAGS)
-$(B)/obj/drivers/%:    private LAYER := -O3 $(LTO_FLAGS)
-$(B)/obj/net/%:        private LAYER := -O3 $(WITH_LWIP) $(LTO_FLAGS)
-$(B)/obj/boot/%:       private LAYER := $(WITH_LWIP) $(LTO_FLAGS)
-$(B)/obj/tests/%:      private LAYER := $(WITH_LWIP) -fno-lto
-$(B)/obj/apps/%:       private LAYER := $(WITH_LWIP) -fno-lto
+$(B)/obj/drivers/%:    private LAYER := $(CORE) -O3
+$(B)/obj/net/%:        private LAYER := $(CORE) -O3 $(WITH_LWIP)
+$(B)/obj/lwip/%:       private LAYER := $(CORE) -O3 $(WITH_LWIP)
+$(B)/obj/apps/%:       private LAYER := -fno-lto $(WITH_LWIP)
+$(B)/obj/tests/%:      private LAYER := -fno-lto $(WITH_LWIP)
 LWIP_WARN := -Wall -Wno-address
 
 LINK := $(CC) -nostdlib -static -no-pie -Wl,-T,linker.ld -Wl,--gc-sections -Wl,--build-id=none \
@@ -105,7 +108,7 @@ all: $(APPS:%=$(B)/%.elf) ## build/<app>.elf for every app (the default)
 
 # Objects are made again when the flags change, and only then.
 $(B)/flags: FORCE | $(call setup,build)
-	@mkdir -p $(B); flags="$$($(CC) --version | head -1) $(KERNEL) $(WARN) $(LWIP_WARN) $(LTO_FLAGS)"; \
+	@mkdir -p $(B); flags="$$($(CC) --version | head -1) $(KERNEL) $(WARN) $(LWIP_WARN) $(CORE)"; \
 	  [ "$$(cat $@ 2>/dev/null)" = "$$flags" ] || echo "$$flags" >$@
 
 KERNEL_OBJ := $(OUR_SRC:%=$(B)/obj/%.o)
@@ -124,7 +127,7 @@ $(B)/obj/%.S.o: %.S $(B)/flags
 $(B)/obj/lwip/%.o: $(B)/flags $(NEWLIB)/stamp $(LWIP).stamp net/lwipopts.h net/lwip_port/arch/cc.h
 	@mkdir -p $(@D)
 	@echo "  CC    lwip/$*.c"
-	@$(CC) $(KERNEL) -O3 $(WITH_LWIP) $(LTO_FLAGS) $(SYSTEM) $(LWIP_WARN) -frandom-seed=$* \
+	@$(CC) $(KERNEL) $(LAYER) $(SYSTEM) $(LWIP_WARN) -frandom-seed=$* \
 	  -MMD -MP -c $(LWIP)/$*.c -o $@
 
 # Everything but the app, optimised across files once: each app then links in a moment.
