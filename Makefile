@@ -137,7 +137,7 @@ $(B)/kernel.o: $(KERNEL_OBJ) $(LWIP_OBJ)
 	  -nostdlib -r $(sort $^) -o $@
 
 # boot/init.c calls image_network weakly: where the link gives it no value, lwIP and the drivers fall away.
-NO_NETWORK := hello test/libc
+NO_NETWORK := hello test/crash test/libc
 network = $(if $(filter $(1),$(NO_NETWORK)),,-Wl,--defsym=image_network=boot_network -Wl,-u,boot_network)
 
 # Linked twice: the second time with the names of the first. They come last, so nothing shifts.
@@ -178,7 +178,7 @@ docs/options.md: $(B)/host-gcc/options_md
 HOST     := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DRINGLET_LWIP_ASSERT \
             -Itests/host/include -Iarch/x86_64/include -I. $(WITH_LWIP)
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
-HOST_SRC := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC) $(FAKE_SRC)
+HOST_SRC := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC) $(FAKE_SRC) arch/x86_64/switch.S
 TESTS    := $(basename $(notdir $(TEST_SRC)))
 FUZZERS  := $(basename $(notdir $(FUZZ_SRC)))
 
@@ -188,6 +188,10 @@ $(B)/$(1)/obj/%.c.o: %.c $(B)/flags $(LWIP).stamp | $(call setup,test)
 	@mkdir -p $$(@D)
 	@echo "  CC    $$< ($(1))"
 	@$(2) $(HOST) $(3) $(WARN) -MMD -MP -c $$< -o $$@
+
+$(B)/$(1)/obj/%.S.o: %.S | $(call setup,test)
+	@mkdir -p $$(@D)
+	@$(2) $(HOST) -c $$< -o $$@
 
 $(B)/$(1)/obj/lwip/%.o: $(B)/flags $(LWIP).stamp net/lwipopts.h net/lwip_port/arch/cc.h | $(call setup,test)
 	@mkdir -p $$(@D)
