@@ -30,7 +30,8 @@ LIB_SRC     := $(sort $(wildcard lib/*.c))
 HOOKS_SRC   := $(sort $(wildcard lib/newlib/*.c))
 DRIVERS_SRC := $(sort $(wildcard drivers/*/*.c))
 NET_SRC     := $(sort $(wildcard net/*.c net/lwip_port/*.c net/lwip_port/arch/*.c))
-OUR_SRC     := $(BOOT_SRC) $(ARCH_SRC) $(LIB_SRC) $(HOOKS_SRC) $(DRIVERS_SRC) $(NET_SRC)
+POSIX_SRC   := $(sort $(wildcard net/posix/*.c))# names that the host's C library has, too
+OUR_SRC     := $(BOOT_SRC) $(ARCH_SRC) $(LIB_SRC) $(HOOKS_SRC) $(DRIVERS_SRC) $(NET_SRC) $(POSIX_SRC)
 FAKE_SRC    := $(sort $(filter-out tests/fake/test_%,$(wildcard tests/fake/*.c tests/host/support/*.c)))
 TEST_SRC    := $(sort $(wildcard tests/host/test_*.c tests/fake/test_*.c))
 FUZZ_SRC    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -57,7 +58,7 @@ GCC_INCLUDE = $(eval GCC_INCLUDE := $(shell $(CC) -print-file-name=include))$(GC
 MACHINE := -std=gnu11 -O2 -g -ffreestanding -fbuiltin -mno-red-zone -fno-pic -fno-pie -mcmodel=small \
            -fno-stack-protector -fcf-protection=none -ffunction-sections -fdata-sections \
            -fno-omit-frame-pointer -fno-common -fno-asynchronous-unwind-tables $(SAME)
-SYSTEM   = -nostdinc -isystem $(NEWLIB)/include -isystem $(GCC_INCLUDE)
+SYSTEM   = -nostdinc -isystem include -isystem $(NEWLIB)/include -isystem $(GCC_INCLUDE)
 WITH_LWIP := -Inet -Inet/lwip_port -isystem $(LWIP)/src/include
 # What lib/newlib/ offers beyond C; newlib's headers declare it only when told.
 POSIX := -D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=200112L -D_POSIX_CPUTIME=1 -D_POSIX_THREAD_CPUTIME=1
@@ -192,6 +193,10 @@ $(B)/$(1)/obj/%.c.o: %.c $(B)/flags $(LWIP).stamp | $(call setup,test)
 $(B)/$(1)/obj/%.S.o: %.S | $(call setup,test)
 	@mkdir -p $$(@D)
 	@$(2) $(HOST) -c $$< -o $$@
+
+$(B)/$(1)/obj/%.S.o: %.S $(B)/flags | $(call setup,test)
+	@mkdir -p $$(@D)
+	@$(2) -c $$< -o $$@
 
 $(B)/$(1)/obj/lwip/%.o: $(B)/flags $(LWIP).stamp net/lwipopts.h net/lwip_port/arch/cc.h | $(call setup,test)
 	@mkdir -p $$(@D)
