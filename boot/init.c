@@ -26,6 +26,7 @@
 #include "lib/multiboot1.h"
 #include "lib/options.h"
 #include "lib/page_alloc.h"
+#include "lib/random.h"
 #include "lib/version.h"
 #include "port/cpu.h"
 #include "port/irq.h"
@@ -168,6 +169,7 @@ _Noreturn void boot_main(uint32_t magic, uint32_t info_addr)
     if (bad_options)
         image_end(EXIT_BAD_OPTION);
 
+    random_init();
     if (image_network)
         image_network(&options);
     run_constructors();

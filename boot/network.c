@@ -15,7 +15,8 @@ void boot_network(const struct options *opt)
     if (count == 0)
         log_warn("boot", "no network device found");
 
-    net_init(opt); /* also without one: a program may open sockets and be told that nothing is reachable */
+    net_init(
+        opt); /* also without one: a program may open sockets and be told that nothing is reachable */
     for (unsigned i = 0; i < count; i++) {
         const int err = net_attach(nics[i], i);
         if (err)

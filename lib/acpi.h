@@ -14,19 +14,19 @@
 typedef const void *(*acpi_view)(uint64_t phys, uint64_t len);
 
 struct acpi_facts {
-    bool found;              /* a FADT was there */
-    bool hw_reduced;         /* no PM1 registers: the sleep registers are used */
+    bool found;                  /* a FADT was there */
+    bool hw_reduced;             /* no PM1 registers: the sleep registers are used */
     uint16_t pm1a_cnt, pm1b_cnt; /* I/O ports; 0 = none */
-    uint16_t smi_cmd;        /* I/O port; 0 = always in ACPI mode */
-    uint8_t acpi_enable;     /* written to smi_cmd to enter ACPI mode */
-    uint16_t pm_timer;       /* I/O port of the 3.579545 MHz timer; 0 = none */
-    bool pm_timer_32bit;     /* else 24 bits */
-    uint64_t sleep_control;  /* physical address or I/O port; 0 = none */
+    uint16_t smi_cmd;            /* I/O port; 0 = always in ACPI mode */
+    uint8_t acpi_enable;         /* written to smi_cmd to enter ACPI mode */
+    uint16_t pm_timer;           /* I/O port of the 3.579545 MHz timer; 0 = none */
+    bool pm_timer_32bit;         /* else 24 bits */
+    uint64_t sleep_control;      /* physical address or I/O port; 0 = none */
     bool sleep_control_is_io;
-    bool no_cmos_rtc;        /* the RTC at ports 0x70/0x71 must not be touched */
-    uint8_t century_reg;     /* CMOS index of the century; 0 = none */
-    uint64_t dsdt;           /* physical address */
-    uint64_t mcfg;           /* physical address of the PCI ECAM table; 0 = none */
+    bool no_cmos_rtc;    /* the RTC at ports 0x70/0x71 must not be touched */
+    uint8_t century_reg; /* CMOS index of the century; 0 = none */
+    uint64_t dsdt;       /* physical address */
+    uint64_t mcfg;       /* physical address of the PCI ECAM table; 0 = none */
 };
 
 /* Look for the root pointer in the EBDA and the BIOS area (§5.2.5.1). Returns its physical address or 0. */

@@ -81,7 +81,8 @@ static void read_memory(struct boot_info *info, const struct multiboot1_info *mb
         each_range(mb, remove_taken, info);
     } else if (flags & MB1_HAS_MEM) {
         const uint64_t lower = le32_get(mb->mem_lower);
-        span_add(&info->ram, 0, (lower < CONVENTIONAL_KIB_MAX ? lower : CONVENTIONAL_KIB_MAX) << 10);
+        span_add(&info->ram, 0,
+                 (lower < CONVENTIONAL_KIB_MAX ? lower : CONVENTIONAL_KIB_MAX) << 10);
         span_add(&info->ram, 1 << 20, (1ull << 20) + ((uint64_t)le32_get(mb->mem_upper) << 10));
     }
     span_align(&info->ram, PAGE);

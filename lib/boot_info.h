@@ -28,10 +28,10 @@ struct boot_module {
 };
 
 struct boot_info {
-    const char *loader;      /* how we were started: "multiboot 1" */
-    struct span_list ram;    /* all usable memory, our image and the modules included; page aligned */
-    struct span_list free;   /* ram that may be given out; page aligned, without page 0 */
-    char *cmdline;           /* NUL-terminated, in memory of our own; may be written to */
+    const char *loader;    /* how we were started: "multiboot 1" */
+    struct span_list ram;  /* all usable memory, our image and the modules included; page aligned */
+    struct span_list free; /* ram that may be given out; page aligned, without page 0 */
+    char *cmdline;         /* NUL-terminated, in memory of our own; may be written to */
     struct boot_module modules[BOOT_MODULES_MAX];
     size_t module_count;
     uint32_t modules_dropped; /* over BOOT_MODULES_MAX, or out of bounds */

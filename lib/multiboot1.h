@@ -15,13 +15,13 @@ enum multiboot1_flags {
 
 /* All addresses are physical. */
 struct multiboot1_info {
-    le32 flags;       /* which of the following are valid */
-    le32 mem_lower;   /* KiB from 0; at most 640 */
-    le32 mem_upper;   /* KiB from 1 MiB, up to the first hole */
+    le32 flags;     /* which of the following are valid */
+    le32 mem_lower; /* KiB from 0; at most 640 */
+    le32 mem_upper; /* KiB from 1 MiB, up to the first hole */
     le32 boot_device;
-    le32 cmdline;     /* NUL-terminated string */
+    le32 cmdline; /* NUL-terminated string */
     le32 mods_count;
-    le32 mods_addr;   /* array of struct multiboot1_module */
+    le32 mods_addr; /* array of struct multiboot1_module */
     le32 syms[4];
     le32 mmap_length; /* bytes */
     le32 mmap_addr;   /* list of struct multiboot1_mmap */

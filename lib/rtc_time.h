@@ -6,9 +6,9 @@
 
 struct rtc_regs {
     uint8_t second, minute, hour, day, month, year; /* as read, BCD or binary */
-    uint8_t century; /* as read; 0 when there is no such register */
-    bool binary;     /* register B bit 2: numbers aren't BCD */
-    bool hour_24;    /* register B bit 1; else bit 7 of hour says "afternoon" */
+    uint8_t century;                                /* as read; 0 when there is no such register */
+    bool binary;                                    /* register B bit 2: numbers aren't BCD */
+    bool hour_24; /* register B bit 1; else bit 7 of hour says "afternoon" */
 };
 
 /*

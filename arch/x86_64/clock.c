@@ -54,7 +54,8 @@ static bool wait_window(const struct time_ref *ref, uint32_t from)
         const uint32_t counted = (ref->read() - from) & ref->mask;
         if (counted >= ticks && counted < ticks * 16)
             return true;
-        if (counted >= ticks) /* ran far over: an absent port, or the host took the processor away */
+        if (counted >=
+            ticks) /* ran far over: an absent port, or the host took the processor away */
             return false;
     }
     return false;
@@ -103,7 +104,8 @@ static uint64_t measure(void)
     source = refs[best].name;
     refine.ref = refs[best];
     refine.from = to[best];
-    refine.wanted = best == 0 && count > 1; /* the PIT wraps too soon to be measured against for long */
+    refine.wanted =
+        best == 0 && count > 1; /* the PIT wraps too soon to be measured against for long */
     if (lapic_hz == 0)
         lapic_hz = (uint64_t)((unsigned __int128)lapic_counted * LAPIC_TIMER_DIVISOR * rate[best] /
                               lapic_tsc);
@@ -155,7 +157,8 @@ void clock_refine(void)
     const uint64_t hz = time_ref_rate(&refine.ref, refine.from, now);
     refine.wanted = false;
     if (hz != 0 && agree(hz, tsc_hz))
-        set_rate(hz, now.tsc, anchor.ns + tick_scale_apply(anchor.ns_per_tick, now.tsc - anchor.tsc));
+        set_rate(hz, now.tsc,
+                 anchor.ns + tick_scale_apply(anchor.ns_per_tick, now.tsc - anchor.tsc));
 }
 
 /* ---- Telling -------------------------------------------------------------------------------------- */

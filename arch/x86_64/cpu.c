@@ -94,9 +94,8 @@ void cpu_init(void)
     cpu_facts.avx = xsave && (basic.ecx & CPUID1_ECX_AVX);
     cpu_facts.nx = extended.edx & CPUID81_EDX_NX;
     cpu_facts.page_1g = extended.edx & CPUID81_EDX_PAGE_1G;
-    cpu_facts.phys_bits = max_extended >= 0x80000008
-                              ? (uint8_t)(cpuid(0x80000008, 0).eax & 0xff)
-                              : PHYS_BITS_DEFAULT;
+    cpu_facts.phys_bits =
+        max_extended >= 0x80000008 ? (uint8_t)(cpuid(0x80000008, 0).eax & 0xff) : PHYS_BITS_DEFAULT;
     if (basic.ecx & CPUID1_ECX_HYPERVISOR)
         find_hypervisor();
     find_tsc_rate(max_leaf);

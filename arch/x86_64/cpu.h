@@ -7,11 +7,11 @@
 
 struct cpu_facts {
     bool nx, page_1g, x2apic, tsc_deadline, rdrand, rdseed, avx;
-    uint8_t phys_bits;      /* width of a physical address */
-    char hypervisor[13];    /* "KVMKVMKVM", "TCGTCGTCGTCG" …; "" on bare metal */
-    char brand[49];         /* the processor's name, leading blanks cut */
-    uint64_t tsc_hz;        /* as CPUID says; 0 when it doesn't */
-    uint64_t lapic_hz;      /* LAPIC timer input as CPUID says; 0 when it doesn't */
+    uint8_t phys_bits;   /* width of a physical address */
+    char hypervisor[13]; /* "KVMKVMKVM", "TCGTCGTCGTCG" …; "" on bare metal */
+    char brand[49];      /* the processor's name, leading blanks cut */
+    uint64_t tsc_hz;     /* as CPUID says; 0 when it doesn't */
+    uint64_t lapic_hz;   /* LAPIC timer input as CPUID says; 0 when it doesn't */
 };
 extern struct cpu_facts cpu_facts;
 

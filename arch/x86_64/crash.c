@@ -32,10 +32,26 @@ extern const struct symbol_table symbol_table;
 extern uint8_t image_start[], text_end[];
 
 static const char *const exception_names[] = {
-    "divide error", "debug", "non-maskable interrupt", "breakpoint", "overflow", "bound exceeded",
-    "invalid instruction", "no x87 unit", "double fault", "coprocessor overrun", "invalid TSS",
-    "segment not present", "stack fault", "general protection", "page fault", "reserved (15)",
-    "x87 error", "misaligned access", "machine check", "SIMD error",
+    "divide error",
+    "debug",
+    "non-maskable interrupt",
+    "breakpoint",
+    "overflow",
+    "bound exceeded",
+    "invalid instruction",
+    "no x87 unit",
+    "double fault",
+    "coprocessor overrun",
+    "invalid TSS",
+    "segment not present",
+    "stack fault",
+    "general protection",
+    "page fault",
+    "reserved (15)",
+    "x87 error",
+    "misaligned access",
+    "machine check",
+    "SIMD error",
 };
 
 static char panic_reason[REASON_MAX];
@@ -96,7 +112,9 @@ static void put_page_fault(uint64_t error)
         console_puts("NULL pointer: ");
     }
     console_puts("page fault: ");
-    console_puts(error & FAULT_EXECUTE ? "executing " : error & FAULT_WRITE ? "writing " : "reading ");
+    console_puts(error & FAULT_EXECUTE ? "executing "
+                 : error & FAULT_WRITE ? "writing "
+                                       : "reading ");
     put_hex(addr, 16);
     console_puts(error & FAULT_RESERVED  ? ", broken page table"
                  : error & FAULT_PRESENT ? ", not allowed"
@@ -129,9 +147,9 @@ static void put_registers(const struct trap_frame *f)
         const char *name;
         uint64_t value;
     } regs[] = {
-        {"rip", f->rip}, {"rsp", f->rsp}, {"rbp", f->rbp}, {"rfl", f->rflags}, {"rax", f->rax},
-        {"rbx", f->rbx}, {"rcx", f->rcx}, {"rdx", f->rdx}, {"rsi", f->rsi},    {"rdi", f->rdi},
-        {"r8 ", f->r8},  {"r9 ", f->r9},  {"r10", f->r10}, {"r11", f->r11},    {"r12", f->r12},
+        {"rip", f->rip}, {"rsp", f->rsp}, {"rbp", f->rbp}, {"rfl", f->rflags},  {"rax", f->rax},
+        {"rbx", f->rbx}, {"rcx", f->rcx}, {"rdx", f->rdx}, {"rsi", f->rsi},     {"rdi", f->rdi},
+        {"r8 ", f->r8},  {"r9 ", f->r9},  {"r10", f->r10}, {"r11", f->r11},     {"r12", f->r12},
         {"r13", f->r13}, {"r14", f->r14}, {"r15", f->r15}, {"cr2", cr2_read()}, {"cr3", cr3_read()},
     };
     for (size_t i = 0; i < ARRAY_COUNT(regs); i++) {
@@ -142,6 +160,11 @@ static void put_registers(const struct trap_frame *f)
     }
 }
 
+static bool is_code(uint64_t addr)
+{
+    return addr >= (uintptr_t)image_start && addr <= (uintptr_t)text_end;
+}
+
 /* `call_site` false: addr is where the instruction stands; true: where a call returns to, so that the name
  * must be looked up one byte earlier (a call may be a function's last instruction). */
 static void put_code_address(uint64_t addr, bool call_site)
@@ -150,7 +173,7 @@ static void put_code_address(uint64_t addr, bool call_site)
     put_hex(addr, 16);
     size_t offset = 0;
     const char *name = NULL;
-    if (addr >= (uintptr_t)image_start && addr <= (uintptr_t)text_end)
+    if (is_code(addr))
         name = symbol_find(&symbol_table, addr - call_site, &offset);
     if (name) {
         console_puts(" ");
@@ -161,10 +184,24 @@ static void put_code_address(uint64_t addr, bool call_site)
     console_puts("\n");
 }
 
+/* A leaf function, or one stopped before it made its frame, leaves its return address on top of the stack
+ * where no frame pointer leads to it. It may also be something else that looks like one. */
+static void put_caller_guess(const struct trap_frame *frame)
+{
+    if (frame->rsp % 8 != 0 || !paging_is_mapped(frame->rsp, 8))
+        return;
+    const uint64_t top = *(const uint64_t *)(uintptr_t)frame->rsp;
+    if (is_code(top)) {
+        console_puts("?");
+        put_code_address(top, true);
+    }
+}
+
 static void put_backtrace(const struct trap_frame *frame)
 {
     console_puts("backtrace:\n");
     put_code_address(frame->rip, false);
+    put_caller_guess(frame);
 
     uint64_t fp = frame->rbp, last = 0;
     for (int i = 0; i < BACKTRACE_MAX; i++) {

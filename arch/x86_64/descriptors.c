@@ -65,8 +65,8 @@ static void tss_init(void)
     tss.ist[IST_NMI - 1] = (uintptr_t)nmi_stack_top;
 
     const uint64_t base = (uintptr_t)&tss;
-    gdt[SEL_TSS / 8] = (sizeof(tss) - 1) | (base & 0xffffff) << 16 | 0x89ull << 40 |
-                       (base >> 24 & 0xff) << 56;
+    gdt[SEL_TSS / 8] =
+        (sizeof(tss) - 1) | (base & 0xffffff) << 16 | 0x89ull << 40 | (base >> 24 & 0xff) << 56;
     gdt[SEL_TSS / 8 + 1] = base >> 32;
 }
 

@@ -13,7 +13,7 @@
 
 static struct {
     struct tick_scale counts_per_us;
-    uint64_t armed_us;   /* when it will fire; UINT64_MAX: not armed */
+    uint64_t armed_us; /* when it will fire; UINT64_MAX: not armed */
     bool usable;
 } timer = {.armed_us = UINT64_MAX};
 

@@ -30,10 +30,8 @@ static struct span_list *early_free; /* where table pages come from until page_a
 static uint64_t ram_ignored;
 
 static const struct paging_guard guards[] = {
-    {(uintptr_t)main_guard, "main"},
-    {(uintptr_t)irq_guard, "interrupt"},
-    {(uintptr_t)crash_guard, "crash"},
-    {(uintptr_t)double_fault_guard, "double fault"},
+    {(uintptr_t)main_guard, "main"},   {(uintptr_t)irq_guard, "interrupt"},
+    {(uintptr_t)crash_guard, "crash"}, {(uintptr_t)double_fault_guard, "double fault"},
     {(uintptr_t)nmi_guard, "NMI"},
 };
 

@@ -18,8 +18,8 @@ enum {
 };
 
 struct uart {
-    uint16_t base;    /* first I/O port */
-    bool present;     /* something answered at open */
+    uint16_t base; /* first I/O port */
+    bool present;  /* something answered at open */
     bool stalled;
     uint8_t room;     /* bytes the FIFO takes before the next look */
     uint64_t dropped; /* bytes */
