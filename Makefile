@@ -61,7 +61,8 @@ MACHINE := -std=gnu11 -O2 -g -ffreestanding -fbuiltin -mno-red-zone -fno-pic -fn
 SYSTEM   = -nostdinc -isystem include -isystem $(NEWLIB)/include -isystem $(GCC_INCLUDE)
 WITH_LWIP := -Inet -Inet/lwip_port -isystem $(LWIP)/src/include
 # What lib/newlib/ offers beyond C; newlib's headers declare it only when told.
-POSIX := -D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=200112L -D_POSIX_CPUTIME=1 -D_POSIX_THREAD_CPUTIME=1
+POSIX := -D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=200112L -D_POSIX_CPUTIME=1 -D_POSIX_THREAD_CPUTIME=1 \
+         -D__LINUX_ERRNO_EXTENSIONS__
 KERNEL   = $(MACHINE) $(POSIX) -I. -Iarch/x86_64/include -Iinclude
 
 # What differs by layer. Nothing below the C library touches vector registers, so that interrupts need not save
