@@ -29,6 +29,12 @@ static bool name_is_valid(const char *name)
     return name[0] != '\0' && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
 }
 
+/* Prometheus has one TYPE for a name. */
+static bool types_agree(const struct counter *a, const struct counter *b)
+{
+    return a->type == b->type || strcmp(a->name, b->name) != 0;
+}
+
 void counters_add(struct counter *c)
 {
     ASSERT(name_is_valid(c->name));
@@ -36,10 +42,10 @@ void counters_add(struct counter *c)
 
     struct counter **at = &first;
     while (*at && compare(*at, c) < 0) {
-        ASSERT((*at)->type == c->type || strcmp((*at)->name, c->name) != 0);
+        ASSERT(types_agree(*at, c));
         at = &(*at)->next;
     }
-    ASSERT(!*at || compare(*at, c) != 0);
+    ASSERT(!*at || (compare(*at, c) != 0 && types_agree(*at, c)));
     c->next = *at;
     *at = c;
 }
