@@ -1,0 +1,508 @@
+#include "net/sock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "lib/check.h"
+#include "lib/thread.h"
+#include "net/sock_addr.h"
+#include "net/sock_impl.h"
+#include "port/clock.h"
+
+/* ---- a socket as a file ---- */
+
+static uint64_t recv_deadline(const struct sock *s)
+{
+    return sock_deadline(s->opt.recv_timeout_us);
+}
+
+static uint64_t send_deadline(const struct sock *s)
+{
+    return sock_deadline(s->opt.send_timeout_us);
+}
+
+static ssize_t file_read(struct file *f, const struct iovec *iov, size_t iov_count)
+{
+    struct sock *s = sock_of_file(f);
+    struct sock_msg msg = {.pos = {iov, iov_count, 0},
+                           .len = iov_bytes(iov, iov_count),
+                           .nonblock = sock_nonblock(s),
+                           .deadline_us = recv_deadline(s)};
+
+    return s->ops->recv(s, &msg);
+}
+
+static ssize_t file_write(struct file *f, const struct iovec *iov, size_t iov_count)
+{
+    struct sock *s = sock_of_file(f);
+    struct sock_msg msg = {.pos = {iov, iov_count, 0},
+                           .len = iov_bytes(iov, iov_count),
+                           .nonblock = sock_nonblock(s),
+                           .deadline_us = send_deadline(s)};
+
+    return s->ops->send(s, &msg);
+}
+
+static unsigned file_poll(struct file *f)
+{
+    struct sock *s = sock_of_file(f);
+
+    /* An error is told by whichever call comes next, so neither would wait. */
+    return s->ops->poll(s) | (s->error ? POLLERR | POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM : 0);
+}
+
+static int file_ioctl(struct file *f, unsigned long request, void *arg)
+{
+    struct sock *s = sock_of_file(f);
+
+    if (request != FIONREAD)
+        return -ENOTTY;
+    if (s->state == SOCK_LISTENING)
+        return -EINVAL;
+    *(int *)arg = (int)size_min(s->ops->readable(s), INT32_MAX);
+    return 0;
+}
+
+static int file_stat(struct file *f, struct stat *st)
+{
+    (void)f;
+    st->st_mode = S_IFSOCK | S_IRWXU | S_IRWXG | S_IRWXO;
+    return 0;
+}
+
+static int file_close(struct file *f)
+{
+    struct sock *s = sock_of_file(f);
+    const int err = s->ops->close(s);
+
+    sock_free(s);
+    return err;
+}
+
+static const struct file_ops sock_file_ops = {
+    .read = file_read,
+    .write = file_write,
+    .poll = file_poll,
+    .ioctl = file_ioctl,
+    .stat = file_stat,
+    .close = file_close,
+};
+
+/* ---- life ---- */
+
+static_assert(sizeof(struct sock) <= 1024, "a socket is one small frag");
+
+struct sock *sock_new(uint8_t family, uint8_t type, const struct sock_ops *ops)
+{
+    struct frag *f = frag_take(sizeof(struct sock), FRAG_SMALL);
+
+    if (!f)
+        return NULL;
+    struct sock *s = (struct sock *)(void *)frag_start(f);
+
+    *s = (struct sock){.ops = ops, .family = family, .type = type};
+    s->recv_limit = s->recv_max = type == SOCK_STREAM ? TCP_WND : SOCK_UDP_RCVBUF;
+    s->send_limit = s->send_max = type == SOCK_STREAM ? TCP_SND_BUF : SOCK_DGRAM_MAX;
+    s->opt.ttl = SOCK_TTL_DEFAULT;
+    s->opt.keep_idle_s = SOCK_KEEP_IDLE_S;
+    s->opt.keep_interval_s = SOCK_KEEP_INTERVAL_S;
+    s->opt.keep_count = SOCK_KEEP_COUNT;
+    file_init(&s->file, &sock_file_ops, O_RDWR);
+    sock_addr_any(&s->local.ip, family, false);
+    sock_addr_any(&s->peer.ip, family, false);
+    return s;
+}
+
+void sock_free(struct sock *s)
+{
+    ASSERT(!s->recv_queue.head && !s->dgram_head && !s->accept_head);
+    frag_give(frag_of_start(s));
+}
+
+int sock_get(int fd, struct sock **s)
+{
+    struct file *f = fd_get(fd);
+
+    if (!f)
+        return -EBADF;
+    if (f->ops != &sock_file_ops) {
+        (void)file_put(f);
+        return -ENOTSOCK;
+    }
+    *s = sock_of_file(f);
+    return 0;
+}
+
+uint64_t sock_deadline(uint64_t timeout_us)
+{
+    return timeout_us ? clock_now_us() + timeout_us : THREAD_NO_DEADLINE;
+}
+
+int sock_wait(struct sock *s, uint64_t deadline_us)
+{
+    const int err = waitq_wait(&s->file.waiters, deadline_us);
+
+    return err == -ETIMEDOUT ? -EAGAIN : err;
+}
+
+int sock_take_error(struct sock *s)
+{
+    const int error = s->error;
+
+    s->error = 0;
+    return -error;
+}
+
+/* One place for all of lwIP's results. */
+int sock_errno(int8_t err)
+{
+    switch (err) {
+    case ERR_OK:
+        return 0;
+    case ERR_MEM:
+        return -ENOBUFS;
+    case ERR_BUF: /* no free port */
+        return -EADDRNOTAVAIL;
+    case ERR_TIMEOUT:
+        return -ETIMEDOUT;
+    case ERR_RTE:
+        return -ENETUNREACH;
+    case ERR_INPROGRESS:
+        return -EINPROGRESS;
+    case ERR_WOULDBLOCK:
+        return -EAGAIN;
+    case ERR_USE:
+        return -EADDRINUSE;
+    case ERR_ALREADY:
+        return -EALREADY;
+    case ERR_ISCONN:
+        return -EISCONN;
+    case ERR_CONN:
+        return -ENOTCONN;
+    case ERR_IF:
+        return -ENETDOWN;
+    case ERR_ABRT: /* given up after too many retransmissions */
+        return -ETIMEDOUT;
+    case ERR_RST:
+        return -ECONNRESET;
+    case ERR_CLSD:
+        return -ENOTCONN;
+    default: /* ERR_VAL, ERR_ARG */
+        return -EINVAL;
+    }
+}
+
+/* ---- the calls ---- */
+
+static int kind_of(int type, int protocol, const struct sock_ops **ops)
+{
+    if (type == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP))
+        *ops = &sock_tcp_ops;
+    else if (type == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP))
+        *ops = &sock_udp_ops;
+    else
+        return type == SOCK_STREAM || type == SOCK_DGRAM ? -EPROTONOSUPPORT : -ESOCKTNOSUPPORT;
+    return 0;
+}
+
+static int install(struct sock *s, int flags)
+{
+    if (flags & SOCK_NONBLOCK)
+        s->file.flags |= O_NONBLOCK;
+    const int fd = fd_install(&s->file, 0, flags & SOCK_CLOEXEC);
+
+    if (fd < 0)
+        (void)file_put(&s->file);
+    return fd;
+}
+
+int sock_socket(int domain, int type, int protocol)
+{
+    const int flags = type & (SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const struct sock_ops *ops = NULL;
+
+    type &= ~flags;
+    if (domain != AF_INET && domain != AF_INET6)
+        return -EAFNOSUPPORT;
+    const int err = kind_of(type, protocol, &ops);
+
+    if (err)
+        return err;
+    struct sock *s = sock_new((uint8_t)domain, (uint8_t)type, ops);
+
+    if (!s)
+        return -ENOBUFS;
+    s->protocol = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
+    return install(s, flags);
+}
+
+int sock_bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+    struct sock *s;
+    struct sock_name name;
+    int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    err = sock_addr_in(&name, addr, len, s->family, s->opt.v6only);
+    if (!err)
+        err = s->bound || s->state != SOCK_IDLE ? -EINVAL : s->ops->bind(s, &name);
+    (void)file_put(&s->file);
+    return err;
+}
+
+int sock_connect(int fd, const struct sockaddr *addr, socklen_t len)
+{
+    struct sock *s;
+    struct sock_name peer = {0};
+    sa_family_t family = AF_UNSPEC;
+    int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    if (addr && len >= sizeof(family))
+        memcpy(&family, addr, sizeof(family));
+    /* AF_UNSPEC dissolves a datagram socket's association: peer with port 0. */
+    if (family != AF_UNSPEC || s->type != SOCK_DGRAM || len < sizeof(family))
+        err = sock_addr_in(&peer, addr, len, s->family, s->opt.v6only);
+    if (!err)
+        err = s->ops->connect(s, &peer, sock_nonblock(s));
+    (void)file_put(&s->file);
+    return err;
+}
+
+int sock_listen(int fd, int backlog)
+{
+    struct sock *s;
+    int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    if (backlog == 0)
+        backlog = SOCK_BACKLOG_OF_ZERO;
+    if (backlog < 0 || backlog > SOCK_BACKLOG_MAX)
+        backlog = SOCK_BACKLOG_MAX;
+    err = s->ops->listen ? s->ops->listen(s, backlog) : -EOPNOTSUPP;
+    (void)file_put(&s->file);
+    return err;
+}
+
+int sock_accept(int fd, struct sockaddr *addr, socklen_t *len, int flags)
+{
+    struct sock *s, *conn;
+
+    if (flags & ~(SOCK_NONBLOCK | SOCK_CLOEXEC))
+        return -EINVAL;
+    int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    err = s->ops->accept ? s->ops->accept(s, &conn, sock_nonblock(s)) : -EOPNOTSUPP;
+    (void)file_put(&s->file);
+    if (err)
+        return err;
+    sock_addr_out(&conn->peer, conn->family, addr, len);
+    return install(conn, flags);
+}
+
+int sock_shutdown(int fd, int how)
+{
+    struct sock *s;
+    int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
+        err = -EINVAL;
+    else
+        err = s->ops->shutdown(s, how);
+    (void)file_put(&s->file);
+    return err;
+}
+
+int sock_getsockname(int fd, struct sockaddr *addr, socklen_t *len)
+{
+    struct sock *s;
+    const int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    sock_addr_out(&s->local, s->family, addr, len);
+    (void)file_put(&s->file);
+    return 0;
+}
+
+int sock_getpeername(int fd, struct sockaddr *addr, socklen_t *len)
+{
+    struct sock *s;
+    int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    if (s->state == SOCK_CONNECTED)
+        sock_addr_out(&s->peer, s->family, addr, len);
+    else
+        err = -ENOTCONN;
+    (void)file_put(&s->file);
+    return err;
+}
+
+/* ---- messages ---- */
+
+static int msg_check(const struct msghdr *msg)
+{
+    size_t sum = 0;
+
+    if (msg->msg_iovlen > FD_IOV_MAX)
+        return -EMSGSIZE;
+    for (size_t i = 0; i < msg->msg_iovlen; i++) {
+        if (msg->msg_iov[i].iov_len > (size_t)PTRDIFF_MAX - sum)
+            return -EINVAL;
+        sum += msg->msg_iov[i].iov_len;
+    }
+    return 0;
+}
+
+static void msg_start(struct sock_msg *m, const struct sock *s, const struct msghdr *msg, int flags)
+{
+    *m = (struct sock_msg){.pos = {msg->msg_iov, msg->msg_iovlen, 0},
+                           .len = iov_bytes(msg->msg_iov, msg->msg_iovlen),
+                           .flags = flags,
+                           .nonblock = sock_nonblock(s) || (flags & MSG_DONTWAIT)};
+}
+
+static ssize_t send_to(struct sock *s, const struct msghdr *msg, int flags)
+{
+    struct sock_name to;
+    struct sock_msg m;
+    int err = msg_check(msg);
+
+    if (err)
+        return err;
+    if (flags & MSG_OOB)
+        return -EOPNOTSUPP;
+    msg_start(&m, s, msg, flags);
+    m.deadline_us = send_deadline(s);
+    if (msg->msg_name && s->type == SOCK_DGRAM) { /* streams ignore it, as Linux does */
+        err = sock_addr_in(&to, msg->msg_name, msg->msg_namelen, s->family, s->opt.v6only);
+        if (err)
+            return err;
+        m.to = &to;
+    }
+    return s->ops->send(s, &m);
+}
+
+ssize_t sock_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+    struct sock *s;
+    const int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    const ssize_t sent = send_to(s, msg, flags);
+
+    (void)file_put(&s->file);
+    return sent;
+}
+
+/* Append one control message, or set MSG_CTRUNC if there is no room. */
+static void cmsg_put(struct msghdr *msg, size_t *used, int level, int type, const void *data,
+                     size_t len)
+{
+    struct cmsghdr head = {.cmsg_len = CMSG_LEN(len), .cmsg_level = level, .cmsg_type = type};
+    uint8_t *at = (uint8_t *)msg->msg_control + *used;
+
+    if (msg->msg_controllen - *used < CMSG_LEN(len)) {
+        msg->msg_flags |= MSG_CTRUNC;
+        return;
+    }
+    memcpy(at, &head, sizeof(head));
+    memcpy(at + CMSG_LEN(0), data, len);
+    *used += size_min(CMSG_SPACE(len), msg->msg_controllen - *used);
+}
+
+static void control_out(const struct sock *s, const struct sock_msg *m, struct msghdr *msg)
+{
+    size_t used = 0;
+    const size_t room = msg->msg_control ? msg->msg_controllen : 0;
+
+    msg->msg_controllen = room;
+    if (s->opt.pktinfo4 && IP_IS_V4(&m->dst.ip)) {
+        struct in_pktinfo info = {.ipi_ifindex = m->netif_idx};
+
+        info.ipi_addr.s_addr = info.ipi_spec_dst.s_addr = ip_2_ip4(&m->dst.ip)->addr;
+        cmsg_put(msg, &used, IPPROTO_IP, IP_PKTINFO, &info, sizeof(info));
+    }
+    if (s->opt.pktinfo6 && IP_IS_V6_VAL(m->dst.ip)) {
+        struct in6_pktinfo info = {.ipi6_ifindex = m->netif_idx};
+
+        memcpy(&info.ipi6_addr, ip_2_ip6(&m->dst.ip)->addr, sizeof(info.ipi6_addr));
+        cmsg_put(msg, &used, IPPROTO_IPV6, IPV6_PKTINFO, &info, sizeof(info));
+    }
+    msg->msg_controllen = used;
+}
+
+static ssize_t recv_from(struct sock *s, struct msghdr *msg, int flags)
+{
+    struct sock_msg m;
+    const int err = msg_check(msg);
+
+    if (err)
+        return err;
+    if (flags & MSG_OOB)
+        return -EINVAL; /* no urgent data is kept apart, so there never is any (POSIX) */
+    msg_start(&m, s, msg, flags);
+    m.deadline_us = recv_deadline(s);
+    const ssize_t got = s->ops->recv(s, &m);
+
+    if (got < 0)
+        return got;
+    msg->msg_flags = m.flags_out;
+    if (s->type == SOCK_DGRAM && msg->msg_name)
+        sock_addr_out(&m.from, s->family, msg->msg_name, &msg->msg_namelen);
+    else
+        msg->msg_namelen = 0;
+    control_out(s, &m, msg);
+    return got;
+}
+
+ssize_t sock_recvmsg(int fd, struct msghdr *msg, int flags)
+{
+    struct sock *s;
+    const int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    const ssize_t got = recv_from(s, msg, flags);
+
+    (void)file_put(&s->file);
+    return got;
+}
+
+ssize_t sock_sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to,
+                    socklen_t to_len)
+{
+    struct iovec iov = {(void *)(uintptr_t)data, size_min(len, PTRDIFF_MAX)};
+    const struct msghdr msg = {
+        .msg_name = (void *)(uintptr_t)to, .msg_namelen = to_len, .msg_iov = &iov, .msg_iovlen = 1};
+
+    return sock_sendmsg(fd, &msg, flags);
+}
+
+ssize_t sock_recvfrom(int fd, void *buf, size_t len, int flags, struct sockaddr *from,
+                      socklen_t *from_len)
+{
+    struct iovec iov = {buf, size_min(len, PTRDIFF_MAX)};
+    struct msghdr msg = {.msg_name = from_len ? from : NULL,
+                         .msg_namelen = from_len ? *from_len : 0,
+                         .msg_iov = &iov,
+                         .msg_iovlen = 1};
+    const ssize_t got = sock_recvmsg(fd, &msg, flags);
+
+    if (got >= 0 && from && from_len)
+        *from_len = msg.msg_namelen;
+    return got;
+}

@@ -1,0 +1,186 @@
+/* TCP sockets: the bytes, between lwIP's buffers and the program's. */
+#include <errno.h>
+#include <string.h>
+
+#include "lwip/tcp.h"
+#include "net/sock_tcp.h"
+#include "net/tcp_window.h"
+#include "port/clock.h"
+
+enum {
+    WRITE_MAX = 0xffff,       /* tcp_write()'s length is 16 bits */
+    STARVED_RETRY_US = 10000, /* no memory: nobody tells when there is some again */
+};
+
+/* Bytes that may be added to what is unacknowledged: SO_SNDBUF, within lwIP's own limit. */
+static size_t send_room(const struct sock *s)
+{
+    const size_t used = TCP_SND_BUF - tcp_sndbuf(s->pcb.tcp);
+
+    return s->send_limit > used ? s->send_limit - used : 0;
+}
+
+bool sock_tcp_writable(const struct sock *s)
+{
+    return s->pcb.tcp && !s->send_starved && send_room(s) >= s->send_limit / 4 &&
+           tcp_sndqueuelen(s->pcb.tcp) < TCP_SND_QUEUELEN / 2;
+}
+
+/* ---- sending ---- */
+
+/* Hand over as much as fits now. Returns bytes; adds to *done. */
+static void write_some(struct sock *s, struct sock_msg *msg, size_t *done)
+{
+    struct tcp_pcb *pcb = s->pcb.tcp;
+    const struct iov_pos start = msg->pos;
+    void *piece;
+
+    for (;;) {
+        const struct iov_pos before = msg->pos;
+        const size_t room = size_min(send_room(s), WRITE_MAX);
+        const size_t len = room ? iov_piece(&msg->pos, &piece, room) : 0;
+
+        if (len == 0)
+            break;
+        const bool more = *done + len < msg->len || (msg->flags & MSG_MORE);
+        const err_t err = tcp_write(pcb, piece, (u16_t)len,
+                                    TCP_WRITE_FLAG_COPY | (more ? TCP_WRITE_FLAG_MORE : 0));
+
+        if (err != ERR_OK) {
+            msg->pos = before;
+            s->send_starved = true;
+            break;
+        }
+        *done += len;
+    }
+    if (msg->pos.iov != start.iov || msg->pos.offset != start.offset) {
+        if (!(msg->flags & MSG_MORE) && !s->opt.cork)
+            (void)tcp_output(pcb);
+    }
+}
+
+/* Why nothing can be sent, ever or yet. 0: it can. An error is for the call that has sent nothing. */
+static int send_state(struct sock *s, size_t done)
+{
+    if (s->error)
+        return done > 0 ? -EPIPE : sock_take_error(s);
+    if (s->state == SOCK_CONNECTING)
+        return -EAGAIN;
+    if (s->state != SOCK_CONNECTED || s->write_shut || !s->pcb.tcp)
+        return -EPIPE;
+    return 0;
+}
+
+static int send_wait(struct sock *s, uint64_t deadline_us)
+{
+    if (!s->send_starved)
+        return sock_wait(s, deadline_us);
+    const uint64_t retry_us = clock_now_us() + STARVED_RETRY_US;
+    const int err = sock_wait(s, retry_us < deadline_us ? retry_us : deadline_us);
+
+    s->send_starved = false;
+    return err == -EAGAIN && clock_now_us() < deadline_us ? 0 : err;
+}
+
+ssize_t sock_tcp_send(struct sock *s, struct sock_msg *msg)
+{
+    size_t done = 0;
+    bool asked_network = !msg->nonblock;
+
+    for (;;) {
+        int err = send_state(s, done);
+
+        if (!err) {
+            write_some(s, msg, &done);
+            if (done == msg->len)
+                return (ssize_t)done;
+        }
+        if (err && err != -EAGAIN)
+            return done > 0 ? (ssize_t)done : err;
+        if (msg->nonblock) {
+            if (asked_network || done > 0)
+                return done > 0 ? (ssize_t)done : -EAGAIN;
+            asked_network = true; /* a loop of send() and nothing else would never see an ACK */
+            thread_yield();
+            continue;
+        }
+        err = send_wait(s, msg->deadline_us);
+        if (err)
+            return done > 0 ? (ssize_t)done : err;
+    }
+}
+
+/* ---- receiving ---- */
+
+/* Copy from the front of the queue, or past *done bytes of it when peeking. */
+static void read_some(struct sock *s, struct sock_msg *msg, size_t *done)
+{
+    struct pbuf_queue *q = &s->recv_queue;
+    const bool peek = msg->flags & MSG_PEEK;
+    const bool discard = msg->flags & MSG_TRUNC; /* Linux: TCP drops instead of copying */
+    const size_t before = *done;
+    const void *data;
+    size_t len;
+
+    while (*done < msg->len &&
+           (len = pbufq_peek(q, peek ? *done : 0, &data, msg->len - *done)) > 0) {
+        if (!discard)
+            (void)iov_put(&msg->pos, data, len);
+        if (!peek)
+            pbufq_drop(q, len);
+        *done += len;
+    }
+    if (!peek && *done > before && s->pcb.tcp)
+        tcp_window_opened(s->pcb.tcp, *done - before);
+}
+
+/* Why nothing more will come. 1: it may. 0: end of file. An error is for the call that has read nothing. */
+static int recv_state(struct sock *s, size_t done)
+{
+    if (s->error)
+        return done > 0 ? 0 : sock_take_error(s);
+    if (s->read_eof || s->read_shut || s->state == SOCK_DEAD)
+        return 0;
+    if (s->state == SOCK_IDLE || s->state == SOCK_LISTENING)
+        return -ENOTCONN;
+    return 1;
+}
+
+/* Peeking copies the same bytes again, so a longer wait starts over. */
+static void restart_peek(struct sock_msg *msg, const struct iov_pos *start, size_t *done)
+{
+    if (msg->flags & MSG_PEEK) {
+        msg->pos = *start;
+        *done = 0;
+    }
+}
+
+ssize_t sock_tcp_recv(struct sock *s, struct sock_msg *msg)
+{
+    const struct iov_pos start = msg->pos;
+    const size_t wanted = (msg->flags & MSG_WAITALL) ? msg->len : size_min(msg->len, 1);
+    bool asked_network = !msg->nonblock;
+    size_t done = 0;
+
+    for (;;) {
+        restart_peek(msg, &start, &done);
+        read_some(s, msg, &done);
+        if (done >= wanted && (done > 0 || msg->len == 0))
+            return (ssize_t)done;
+        const int state = recv_state(s, done);
+
+        if (state <= 0)
+            return done > 0 ? (ssize_t)done : state;
+        if (msg->nonblock) {
+            if (asked_network || done > 0)
+                return done > 0 ? (ssize_t)done : -EAGAIN;
+            asked_network = true;
+            thread_yield();
+            continue;
+        }
+        const int err = sock_wait(s, msg->deadline_us);
+
+        if (err)
+            return done > 0 ? (ssize_t)done : err;
+    }
+}

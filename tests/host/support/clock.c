@@ -1,0 +1,43 @@
+#include "tests/host/support/clock.h"
+
+#include <time.h>
+
+#include "port/clock.h"
+
+static uint64_t advanced_ns;
+
+static uint64_t read_ns(clockid_t which)
+{
+    struct timespec now;
+
+    clock_gettime(which, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void host_clock_advance(uint64_t us)
+{
+    advanced_ns += us * 1000;
+}
+
+uint64_t clock_now_ns(void)
+{
+    return read_ns(CLOCK_MONOTONIC) + advanced_ns;
+}
+
+uint64_t clock_now_us(void)
+{
+    return clock_now_ns() / 1000;
+}
+
+uint64_t clock_wall_us(void)
+{
+    return (read_ns(CLOCK_REALTIME) + advanced_ns) / 1000;
+}
+
+void clock_spin_us(uint32_t us)
+{
+    const uint64_t end_ns = clock_now_ns() + (uint64_t)us * 1000;
+
+    while (clock_now_ns() < end_ns) {
+    }
+}
