@@ -1,0 +1,96 @@
+/*
+ * virtio over PCI on the wire: status bits, common feature bits, capabilities and registers; nothing else.
+ * virtio 1.2 chapters 2, 4.1 and 6.
+ */
+#ifndef DRIVERS_VIRTIO_SPEC_H
+#define DRIVERS_VIRTIO_SPEC_H
+
+#include "lib/types.h"
+
+/* §2.1 */
+enum virtio_status {
+    VIRTIO_S_ACKNOWLEDGE = 1,
+    VIRTIO_S_DRIVER = 2,
+    VIRTIO_S_DRIVER_OK = 4,
+    VIRTIO_S_FEATURES_OK = 8,
+    VIRTIO_S_NEEDS_RESET = 64,
+    VIRTIO_S_FAILED = 128,
+    VIRTIO_S_GONE = 0xff, /* no device answers: every read gives ones */
+};
+
+/* §6 */
+enum { VIRTIO_F_VERSION_1 = 32 };
+
+/* §4.1.2: device IDs. Transitional devices have their type in the subsystem ID. */
+enum {
+    VIRTIO_PCI_VENDOR = 0x1af4,
+    VIRTIO_PCI_TRANSITIONAL_FIRST = 0x1000,
+    VIRTIO_PCI_TRANSITIONAL_LAST = 0x103f,
+    VIRTIO_PCI_MODERN_FIRST = 0x1040,
+    VIRTIO_PCI_MODERN_LAST = 0x107f,
+    VIRTIO_TYPE_NET = 1,
+};
+
+/* §4.1.4 */
+enum virtio_pci_cfg_type {
+    VIRTIO_PCI_CAP_COMMON = 1,
+    VIRTIO_PCI_CAP_NOTIFY = 2,
+    VIRTIO_PCI_CAP_ISR = 3,
+    VIRTIO_PCI_CAP_DEVICE = 4,
+};
+
+/* §4.1.4: where each field lies behind a vendor capability's start. Read by pci_read*(). */
+enum virtio_pci_cap_field {
+    VIRTIO_PCI_CAP_LEN = 2,
+    VIRTIO_PCI_CAP_TYPE = 3,
+    VIRTIO_PCI_CAP_BAR = 4,
+    VIRTIO_PCI_CAP_OFFSET = 8,
+    VIRTIO_PCI_CAP_LENGTH = 12,
+    VIRTIO_PCI_CAP_BYTES = 16,
+    VIRTIO_PCI_CAP_MULTIPLIER = 16, /* notify only */
+    VIRTIO_PCI_CAP_NOTIFY_BYTES = 20,
+};
+
+/* §4.1.4.3. 64-bit fields are written as two 32-bit halves: §4.1.3.1. */
+struct virtio_pci_common_cfg {
+    le32 device_feature_select; /* RW  which 32 feature bits to look at */
+    le32 device_feature;        /* RO  those bits, as offered */
+    le32 driver_feature_select; /* RW */
+    le32 driver_feature;        /* RW  those bits, as accepted */
+    le16 config_msix_vector;    /* RW */
+    le16 num_queues;            /* RO */
+    uint8_t device_status;      /* RW  enum virtio_status; writing 0 resets */
+    uint8_t config_generation;  /* RO  changes whenever device config does */
+    le16 queue_select;          /* RW  the queue the fields below speak of */
+    le16 queue_size;            /* RW  entries, a power of two; 0 = no such queue */
+    le16 queue_msix_vector;     /* RW */
+    le16 queue_enable;          /* RW  1 = live */
+    le16 queue_notify_off;      /* RO  in units of notify_off_multiplier */
+    struct {
+        le32 lo, hi;
+    } queue_desc, queue_driver, queue_device; /* RW */
+};
+static_assert(offsetof(struct virtio_pci_common_cfg, device_status) == 0x14, "§4.1.4.3");
+static_assert(offsetof(struct virtio_pci_common_cfg, queue_desc) == 0x20, "§4.1.4.3");
+static_assert(sizeof(struct virtio_pci_common_cfg) == 0x38, "§4.1.4.3");
+
+/* §4.1.4.10: the legacy interface's registers, from the start of BAR 0. */
+enum virtio_legacy_register {
+    VIRTIO_LEGACY_DEVICE_FEATURES = 0, /* 32 */
+    VIRTIO_LEGACY_DRIVER_FEATURES = 4, /* 32 */
+    VIRTIO_LEGACY_QUEUE_ADDRESS = 8,   /* 32, in pages of 4096 bytes */
+    VIRTIO_LEGACY_QUEUE_SIZE = 12,     /* 16, read-only */
+    VIRTIO_LEGACY_QUEUE_SELECT = 14,   /* 16 */
+    VIRTIO_LEGACY_QUEUE_NOTIFY = 16,   /* 16 */
+    VIRTIO_LEGACY_STATUS = 18,         /* 8 */
+    VIRTIO_LEGACY_ISR = 19,            /* 8, read clears */
+    VIRTIO_LEGACY_CONFIG_VECTOR = 20,  /* 16, only while MSI-X is on … */
+    VIRTIO_LEGACY_QUEUE_VECTOR = 22,
+    VIRTIO_LEGACY_CONFIG = 20,      /* … and then the device's own configuration starts at 24 */
+    VIRTIO_LEGACY_CONFIG_MSIX = 24,
+};
+
+/* §4.1.4.5: what the ISR says. */
+enum { VIRTIO_ISR_QUEUE = 1, VIRTIO_ISR_CONFIG = 2 };
+
+#endif
