@@ -171,8 +171,8 @@ $(B)/%.iso: $(B)/%.elf tools/mkiso.sh | $(call setup,test)
 
 docs: docs/options.md ## write docs/options.md from the table of options
 
-docs/options.md: $(B)/host-gcc/options_md
-	$(B)/host-gcc/options_md >$@.new && mv $@.new $@
+docs/options.md: $(B)/host-gcc/options_md FORCE
+	@$< >$(B)/options.md && { cmp -s $(B)/options.md $@ || cp $(B)/options.md $@; }
 
 # ---- Host tests ----------------------------------------------------------------------------------
 
@@ -210,6 +210,9 @@ $(B)/$(1)/test_%: $$$$(call host_obj,$(1),test_$$$$*) $(B)/$(1)/libringlet.a
 	@echo "  LINK  $$@"
 	@$(2) $(3) $$^ -lcmocka -lm -o $$@
 endef
+
+$(B)/host-gcc/options_md: $(B)/host-gcc/obj/tests/host/options_md.c.o $(B)/host-gcc/libringlet.a
+	@$(CC) $(SANITIZE) $^ -o $@
 
 # The object of the program named $(2).
 host_obj = $(patsubst %,$(B)/$(1)/obj/%.o,$(filter %/$(2).c,$(TEST_SRC) $(FUZZ_SRC)))

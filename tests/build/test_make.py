@@ -52,6 +52,13 @@ def test_nothing_of_lwips_applications_or_socket_layer_is_built():
     assert not re.search(r"lwip/src/(apps|api)/|lwip/contrib/", objects)
 
 
+def test_the_table_of_options_in_docs_is_the_one_in_the_code():
+    done = make("build/host-gcc/options_md")
+
+    assert done.returncode == 0, done.stdout
+    assert run("build/host-gcc/options_md").stdout == (ROOT / "docs/options.md").read_text()
+
+
 def test_no_third_party_source_is_committed():
     names = run("git", "ls-files").stdout.splitlines()
 
