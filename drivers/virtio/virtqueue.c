@@ -149,14 +149,13 @@ int vq_open(struct virtqueue *vq, struct virtio_dev *dev, uint16_t idx, uint16_t
     return err;
 }
 
-void vq_close(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void *arg)
+void vq_abandon(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void *arg)
 {
     if (!vq->mem)
         return;
     for (unsigned i = 0; drop && i < vq->size; i++)
         if (vq->chains[i].desc_count)
             drop(arg, vq->chains[i].cookie);
-    page_give(vq->mem, vq->mem_pages);
 
     /* What is worth reading after the end stays: counters and the reason. */
     vq->mem = NULL;
@@ -168,6 +167,15 @@ void vq_close(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void 
     vq->broken = true;
     vq->avail_idx = vq->used_idx = vq->used_seen = 0;
     vq->free_count = 0;
+}
+
+void vq_close(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void *arg)
+{
+    void *mem = vq->mem;
+
+    vq_abandon(vq, drop, arg);
+    if (mem)
+        page_give(mem, vq->mem_pages);
 }
 
 /*

@@ -90,6 +90,9 @@ int vq_open(struct virtqueue *vq, struct virtio_dev *dev, uint16_t idx, uint16_t
  */
 void vq_close(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void *arg);
 
+/* The same for a device that can't be reset: it may still write to the rings, so their memory is given up. */
+void vq_abandon(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void *arg);
+
 /*
  * Post one chain: first `out_count` segments the device reads, then `in_count` it writes (§2.7.4.2).
  * Borrows the segments' memory until the chain is taken. Published to the device at once

@@ -1,0 +1,242 @@
+/* A virtio-net device's life: start, interrupts, link, end; and the operations that net/ sees. */
+#include "drivers/virtio_net/vnet.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/log.h"
+#include "lib/random.h"
+
+/* ---- configuration ----------------------------------------------------------------------- */
+
+static int read_mac(struct vnet *nic)
+{
+    uint8_t *mac = nic->net.mac;
+
+    if (virtio_has(nic->dev, VNET_F_MAC))
+        return virtio_config_read(nic->dev, offsetof(struct virtio_net_config, mac), mac, 6);
+    random_bytes(mac, 6);
+    mac[0] = (uint8_t)((mac[0] & ~1u) | 2u); /* not multicast, locally administered */
+    return 0;
+}
+
+static int read_mtu(struct vnet *nic)
+{
+    le16 mtu;
+
+    nic->net.mtu = VNET_MTU_DEFAULT;
+    if (!virtio_has(nic->dev, VNET_F_MTU))
+        return 0;
+    const int err = virtio_config_read(nic->dev, offsetof(struct virtio_net_config, mtu), &mtu, 2);
+    if (err)
+        return err;
+    nic->net.mtu = le16_get(mtu);
+    if (nic->net.mtu >= VNET_MTU_MIN)
+        return 0;
+    log_error("vnet", "%s: the device's MTU of %u is less than %u", nic->net.name,
+              (unsigned)nic->net.mtu, (unsigned)VNET_MTU_MIN);
+    return -ENOTSUP;
+}
+
+static void read_link(struct vnet *nic)
+{
+    le16 status = le16_make(VNET_S_LINK_UP); /* without STATUS: assumed up (§5.1.4.2) */
+
+    if (virtio_has(nic->dev, VNET_F_STATUS) &&
+        virtio_config_read(nic->dev, offsetof(struct virtio_net_config, status), &status, 2))
+        return;
+    const bool up = le16_get(status) & VNET_S_LINK_UP;
+    if (up != nic->net.link_up)
+        log_info("vnet", "%s: link %s", nic->net.name, up ? "up" : "down");
+    nic->net.link_up = up;
+}
+
+/* ---- going out of use -------------------------------------------------------------------- */
+
+/* Reset first: until then the device may still write to our rings and buffers (§3.3.1). */
+static void let_go(struct vnet *nic)
+{
+    const bool stopped = virtio_reset(nic->dev) == 0;
+
+    if (!stopped)
+        log_error("vnet", "%s: reset never ended: the device keeps its buffers", nic->net.name);
+    vnet_tx_close(nic, stopped);
+    vnet_rx_close(nic, stopped);
+}
+
+/* The device has lied (the queue said how) or wants a reset: it is out of use. */
+static void give_up(struct vnet *nic)
+{
+    nic->net.broken = true;
+    nic->net.link_up = false;
+    let_go(nic);
+}
+
+static bool queues_broken(const struct vnet *nic)
+{
+    return nic->rx.vq.broken || nic->tx.vq.broken;
+}
+
+/* Config changes: the link, or a device that has given up itself. */
+static void follow_config(struct vnet *nic)
+{
+    nic->config_changed = false;
+    if (virtio_needs_reset(nic->dev)) {
+        log_error("vnet", "%s: the device is gone or asks for a reset; it is out of use",
+                  nic->net.name);
+        give_up(nic);
+        return;
+    }
+    read_link(nic);
+}
+
+/* ---- what net/ calls --------------------------------------------------------------------- */
+
+static void housekeeping(struct vnet *nic)
+{
+    if (queues_broken(nic))
+        give_up(nic);
+    else if (nic->config_changed)
+        follow_config(nic);
+    if (!nic->net.broken)
+        vnet_tx_wake(nic);
+}
+
+static size_t poll(struct netdev *net, struct frame_in *frames, size_t max)
+{
+    struct vnet *nic = vnet_of(net);
+
+    if (net->broken)
+        return 0;
+    if (vq_pending(&nic->tx.vq))
+        vnet_tx_reap(nic);
+    const size_t count = vnet_rx_poll(nic, frames, max < NETDEV_POLL_MAX ? max : NETDEV_POLL_MAX);
+    if (nic->opt.poll == OPT_POLL_IRQ) /* for measuring: the next frame interrupts, always */
+        vq_irq_enable(&nic->rx.vq, 1);
+    housekeeping(nic);
+    return count;
+}
+
+static bool arm(struct netdev *net)
+{
+    struct vnet *nic = vnet_of(net);
+
+    if (net->broken)
+        return false;
+    if (nic->opt.poll == OPT_POLL_SPIN)
+        return true;
+    const bool tx_work = vnet_tx_arm(nic);
+    /* Last, so that the look at the receive ring is the latest. */
+    return vq_irq_enable(&nic->rx.vq, 1) || tx_work || nic->config_changed || queues_broken(nic);
+}
+
+static void disarm(struct netdev *net)
+{
+    struct vnet *nic = vnet_of(net);
+
+    if (net->broken || nic->opt.poll == OPT_POLL_IRQ)
+        return;
+    vq_irq_disable(&nic->rx.vq);
+    vq_irq_disable(&nic->tx.vq);
+}
+
+static void tick(struct netdev *net)
+{
+    struct vnet *nic = vnet_of(net);
+
+    if (net->broken)
+        return;
+    vnet_tx_reap(nic);
+    vnet_rx_tick(nic);
+    housekeeping(nic);
+}
+
+static const struct netdev_ops ops = {
+    .poll = poll,
+    .send = vnet_tx_send,
+    .flush = vnet_tx_flush,
+    .arm = arm,
+    .disarm = disarm,
+    .tick = tick,
+};
+
+void vnet_interrupt(struct vnet *nic, bool config)
+{
+    nic->irqs++;
+    if (config)
+        nic->config_changed = true;
+    nic->net.irq_seen = true;
+}
+
+/* ---- start and close --------------------------------------------------------------------- */
+
+/* Until net/ puts its own in place. */
+static void nobody_sent(void *stack, void *cookie)
+{
+    (void)stack;
+    (void)cookie;
+}
+
+static int start_queues(struct vnet *nic, const struct vnet_vectors *vectors)
+{
+    int err = read_mac(nic);
+    if (!err)
+        err = read_mtu(nic);
+    if (!err)
+        err = vnet_rx_open(nic, vectors->rx);
+    if (!err)
+        err = vnet_tx_open(nic, vectors->tx);
+    if (err)
+        return err;
+    vq_irq_disable(&nic->rx.vq);
+    vq_irq_disable(&nic->tx.vq);
+    virtio_start(nic->dev); /* no kick may come before it */
+    return vnet_rx_fill(nic);
+}
+
+static void announce(const struct vnet *nic)
+{
+    const uint8_t *mac = nic->net.mac;
+    char names[160];
+
+    vnet_feature_names(nic, names, sizeof(names));
+    log_info(
+        "vnet",
+        "%s: %s virtio %s, %s, rx %u tx %u, mac %02x:%02x:%02x:%02x:%02x:%02x, mtu %u, rxbuf %u: "
+        "%s",
+        nic->net.name, nic->dev->where, nic->dev->transport->name,
+        nic->dev->msix ? "msi-x" : "intx", (unsigned)nic->rx.vq.size, (unsigned)nic->tx.vq.size,
+        mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], (unsigned)nic->net.mtu,
+        (unsigned)frag_capacity_for(nic->rx.buf_bytes), names);
+}
+
+int vnet_start(struct vnet *nic, const struct vnet_vectors *vectors)
+{
+    nic->net.ops = &ops;
+    nic->net.on_sent = nobody_sent;
+    const int err = start_queues(nic, vectors);
+    if (err) {
+        let_go(nic);
+        return err;
+    }
+    nic->net.features = (struct netdev_features){
+        .tx_csum = nic->tx.rules.csum,
+        .tx_tso4 = nic->tx.rules.tso4,
+        .tx_tso6 = nic->tx.rules.tso6,
+        .rx_csum = nic->rx.merge.rules.csum,
+        .rx_gso = nic->rx.merge.rules.tso4 || nic->rx.merge.rules.tso6,
+    };
+    nic->net.link_up = true;
+    read_link(nic);
+    vnet_counters_open(nic);
+    announce(nic);
+    return 0;
+}
+
+void vnet_close(struct vnet *nic)
+{
+    vnet_counters_close(nic);
+    if (!nic->net.broken)
+        let_go(nic);
+    nic->net.broken = true;
+}

@@ -1,0 +1,140 @@
+/*
+ * The virtio-net driver: one struct vnet for each NIC. virtio 1.2 §5.1.
+ *
+ *   vnet_features.c  what is negotiated, in one table, each with its reason
+ *   vnet.c           open, close, interrupts, link, the netdev operations
+ *   vnet_rx.c        receive buffers: posting, sizing, taking     rx_merge.c  joining the pieces
+ *   vnet_tx.c        sending, completions, kicks, back-pressure   net_hdr.c   the packet header
+ *   vnet_counters.c  names for everything counted here
+ *   vnet_probe.c     finds the NICs on PCI
+ */
+#ifndef DRIVERS_VIRTIO_NET_VNET_H
+#define DRIVERS_VIRTIO_NET_VNET_H
+
+#include "drivers/netdev.h"
+#include "drivers/virtio/device.h"
+#include "drivers/virtio/virtqueue.h"
+#include "drivers/virtio_net/rx_merge.h"
+#include "drivers/virtio_net/spec.h"
+#include "lib/counters.h"
+#include "lib/options.h"
+#include "lib/types.h"
+
+enum {
+    VNET_ETHER_BYTES = 14,
+    VNET_VLAN_BYTES = 4,
+    VNET_MTU_MIN = 68, /* RFC 791; less can't carry IPv4 */
+    VNET_MTU_DEFAULT = 1500,
+    VNET_COUNTERS_MAX = 48,
+
+    /* Received frames up to this are copied, so that they don't hold a full-size buffer. */
+    VNET_COPY_BYTES = 256,
+    /* Without MRG_RXBUF: §5.1.6.3.1 asks for 1526 bytes, or 65,562 with guest TSO. */
+    VNET_BUF_MIN = 1526,
+    VNET_BUF_TSO = 65562 + VNET_HDR_BYTES,
+};
+
+struct vnet_rx {
+    struct virtqueue vq;
+    struct rx_merge merge;
+    uint32_t buf_bytes;  /* what the next buffer taken must hold, header included */
+    uint32_t post_bytes; /* told to the device instead of the whole capacity; 0 = the capacity */
+    uint32_t buf_min, buf_max; /* bounds of the moving average's choice */
+    uint32_t average_x64;      /* moving average of frame lengths, times 64 */
+    uint16_t fill_goal;        /* buffers that should be posted */
+
+    uint64_t frames, bytes, copied, merged, csum_partial, csum_valid, gso;
+    uint64_t refill_failures; /* a buffer was wanted for an empty slot, and there was none */
+    uint64_t drops[RX_DROP_REASONS];
+};
+
+struct vnet_tx {
+    struct virtqueue vq;
+    struct net_hdr_rules rules;
+    struct virtio_net_hdr *hdrs; /* by head; pages owned */
+    size_t hdr_pages;
+    uint16_t segs_max; /* header included */
+    bool starved;      /* send() has refused; on_room() is owed */
+
+    uint64_t frames, bytes, refused, full, csum, gso;
+};
+
+struct vnet {
+    struct netdev net;
+    struct virtio_dev *dev;
+    struct opt_vnet opt;
+    struct vnet_rx rx;
+    struct vnet_tx tx;
+    uint8_t hdr_len;              /* 12 with VERSION_1 or MRG_RXBUF, else 10 (§5.1.6.1) */
+    bool split_hdr;               /* legacy without ANY_LAYOUT: header in a descriptor of its own */
+    volatile bool config_changed; /* by the interrupt handler */
+    uint64_t irqs;                /* likewise */
+
+    char label[24]; /* nic="net0" */
+    struct counter counters[VNET_COUNTERS_MAX];
+    size_t counter_count;
+};
+
+/* MSI-X vectors for the two queues; VIRTIO_NO_VECTOR each for INTx. */
+struct vnet_vectors {
+    uint16_t rx, tx;
+};
+
+/*
+ * Negotiate, by the table in vnet_features.c and the user's switches. virtio_negotiate()'s errors.
+ * Also decides what follows from it alone: header length, framing, rules for offload facts.
+ */
+int vnet_negotiate(struct vnet *nic, struct virtio_dev *dev, const struct opt_vnet *opt);
+
+/* What was negotiated, by name, as text of at most `size` bytes. */
+void vnet_feature_names(const struct vnet *nic, char *text, size_t size);
+
+/*
+ * Set up the queues of a negotiated device, start it, fill the receive ring. Interrupts are off until the
+ * first arm(). nic->net.name must be set; net/ adds its callbacks afterwards.
+ *
+ * Returns 0; -ENOMEM, -ENOTSUP (an MTU below 68, a transmit ring of one entry), or vq_open()'s errors. On
+ * failure the device is reset and nothing is held.
+ */
+int vnet_start(struct vnet *nic, const struct vnet_vectors *vectors);
+
+/* Reset the device and give everything back. Frames in flight are reported sent. */
+void vnet_close(struct vnet *nic);
+
+/* To be called by the interrupt handlers; touches two flags and a counter. */
+void vnet_interrupt(struct vnet *nic, bool config);
+
+/*
+ * Find every virtio-net on PCI, in bus order, and start it: net0, net1, …
+ * A device that can't be used gets one line, and the others go on.
+ *
+ * Returns the number of NICs written to out (≤ max). They live for good.
+ */
+size_t vnet_probe_all(struct netdev **out, size_t max, const struct opt_vnet *opt);
+
+/* ---- between the driver's files ---- */
+
+static inline struct vnet *vnet_of(struct netdev *net)
+{
+    return CONTAINER_OF(net, struct vnet, net);
+}
+
+int vnet_rx_open(struct vnet *nic, uint16_t vector);
+int vnet_rx_fill(struct vnet *nic); /* -ENOMEM when not even one buffer could be posted */
+size_t vnet_rx_poll(struct vnet *nic, struct frame_in *frames, size_t max);
+void vnet_rx_tick(struct vnet *nic);
+/* The device is reset, or (give_back false) may still write to our buffers: then they stay its own. */
+void vnet_rx_close(struct vnet *nic, bool give_back);
+
+int vnet_tx_open(struct vnet *nic, uint16_t vector);
+int vnet_tx_send(struct netdev *net, const struct frame_out *frame);
+void vnet_tx_flush(struct netdev *net);
+void vnet_tx_reap(struct vnet *nic);
+void vnet_tx_wake(struct vnet *nic); /* calls on_room() when that is due */
+bool vnet_tx_arm(struct vnet *nic);
+void vnet_tx_close(struct vnet *nic, bool give_back);
+
+void vnet_counters_open(struct vnet *nic);
+void vnet_counters_close(struct vnet *nic);
+
+#endif

@@ -1,0 +1,121 @@
+/* What the driver negotiates, and why. virtio 1.2 §5.1.3, §6. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "drivers/virtio_net/vnet.h"
+#include "lib/log.h"
+#include "lib/page_alloc.h"
+
+#define BIT(feature) (1ull << (feature))
+
+enum { NO_SWITCH = -1 };
+
+/*
+ * Everything we can do. A bit that isn't here is never accepted: an unimplemented feature must not be
+ * acknowledged, and a legacy-only bit 6 ("any GSO") stands for nothing that can be relied on.
+ */
+static const struct {
+    uint8_t bit;
+    int8_t option; /* enum opt_feature that may turn it off, or NO_SWITCH */
+    const char *name;
+    const char *why;
+} table[] = {
+    {VNET_F_VERSION_1, NO_SWITCH, "version_1", "must be accepted when offered (§6.1)"},
+    {VNET_F_ANY_LAYOUT, NO_SWITCH, "any_layout",
+     "legacy: header and frame in one buffer, half the descriptors"},
+    {VNET_F_EVENT_IDX, OPT_F_EVENT_IDX, "event_idx",
+     "one kick for many frames, interrupts after a batch"},
+    {VNET_F_INDIRECT_DESC, OPT_F_INDIRECT, "indirect", "a full ring of many-piece frames"},
+    {VNET_F_MAC, NO_SWITCH, "mac", "the address that the host expects"},
+    {VNET_F_STATUS, OPT_F_STATUS, "status", "a pulled cable is noticed"},
+    {VNET_F_MTU, OPT_F_MTU, "mtu", "no frame larger than the host's network takes"},
+    {VNET_F_CSUM, OPT_F_CSUM, "csum", "checksums of what is sent are left to the device"},
+    {VNET_F_GUEST_CSUM, OPT_F_GUEST_CSUM, "guest_csum",
+     "frames of the host itself need no checksum"},
+    {VNET_F_MRG_RXBUF, OPT_F_MRG, "mrg", "large frames without large buffers"},
+    {VNET_F_HOST_TSO4, OPT_F_TSO, "tso4", "one frame of 64 KB instead of 45 segments"},
+    {VNET_F_HOST_TSO6, OPT_F_TSO, "tso6", "likewise IPv6"},
+    {VNET_F_HOST_ECN, OPT_F_TSO, "tso_ecn", "… also with ECN"},
+    {VNET_F_GUEST_TSO4, OPT_F_LRO, "lro4", "likewise received: the largest gain there is"},
+    {VNET_F_GUEST_TSO6, OPT_F_LRO, "lro6", "likewise IPv6"},
+    {VNET_F_GUEST_ECN, OPT_F_LRO, "lro_ecn", "… also with ECN"},
+};
+
+/* §5.1.3.1: what may be accepted only together with something else. */
+static const struct virtio_depend depends[] = {
+    {BIT(VNET_F_GUEST_TSO4), BIT(VNET_F_GUEST_CSUM)},
+    {BIT(VNET_F_GUEST_TSO6), BIT(VNET_F_GUEST_CSUM)},
+    {BIT(VNET_F_GUEST_ECN), BIT(VNET_F_GUEST_TSO4) | BIT(VNET_F_GUEST_TSO6)},
+    {BIT(VNET_F_HOST_TSO4), BIT(VNET_F_CSUM)},
+    {BIT(VNET_F_HOST_TSO6), BIT(VNET_F_CSUM)},
+    {BIT(VNET_F_HOST_ECN), BIT(VNET_F_HOST_TSO4) | BIT(VNET_F_HOST_TSO6)},
+    {0, 0},
+};
+
+static uint64_t wanted_by(const struct opt_vnet *opt)
+{
+    uint64_t wanted = 0;
+
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        if (table[i].option == NO_SWITCH || opt->feature[table[i].option] != OPT_OFF)
+            wanted |= BIT(table[i].bit);
+    }
+    return wanted;
+}
+
+/* Without MRG_RXBUF every buffer must hold the largest frame: affordable if all of them take at most a
+ * quarter of memory. */
+static bool can_afford_big_buffers(struct virtio_dev *dev)
+{
+    const size_t ring = dev->transport->queue_max_size(dev, VNET_RXQ);
+
+    return ring * (FRAG_HEAD_BYTES + frag_capacity_for(VNET_BUF_TSO)) / PAGE_BYTES <=
+           page_total_count() / 4;
+}
+
+int vnet_negotiate(struct vnet *nic, struct virtio_dev *dev, const struct opt_vnet *opt)
+{
+    const uint64_t lro = BIT(VNET_F_GUEST_TSO4) | BIT(VNET_F_GUEST_TSO6) | BIT(VNET_F_GUEST_ECN);
+    /* Registers of a 1.x device that doesn't say VERSION_1: §6.1 lets it refuse to work, so ask for it. */
+    const uint64_t required = dev->transport->legacy ? 0 : BIT(VNET_F_VERSION_1);
+    const uint64_t wanted = wanted_by(opt);
+
+    nic->dev = dev;
+    nic->opt = *opt;
+    int err = virtio_negotiate(dev, wanted, required, depends);
+    if (err)
+        return err;
+    if (!virtio_has(dev, VNET_F_MRG_RXBUF) && (dev->accepted & lro) &&
+        !can_afford_big_buffers(dev)) {
+        log_info("vnet",
+                 "%s: no mergeable buffers and little memory: large received frames declined",
+                 nic->net.name);
+        err = virtio_negotiate(dev, wanted & ~lro, required, depends);
+        if (err)
+            return err;
+    }
+    const bool modern = virtio_has(dev, VNET_F_VERSION_1);
+    nic->hdr_len =
+        modern || virtio_has(dev, VNET_F_MRG_RXBUF) ? VNET_HDR_BYTES : VNET_HDR_BYTES_LEGACY;
+    nic->split_hdr = !modern && !virtio_has(dev, VNET_F_ANY_LAYOUT);
+    return 0;
+}
+
+void vnet_feature_names(const struct vnet *nic, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < ARRAY_COUNT(table); i++) {
+        if (!virtio_has(nic->dev, table[i].bit))
+            continue;
+        const size_t len = strlen(table[i].name);
+        if (used + len + 2 > size)
+            return;
+        if (used)
+            text[used++] = ' ';
+        memcpy(text + used, table[i].name, len + 1);
+        used += len;
+    }
+}
