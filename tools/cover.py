@@ -10,24 +10,24 @@ import subprocess
 import sys
 
 
-def gcov(data_file):
-    """gcov's own report on one .gcda file, as parsed JSON."""
-    done = subprocess.run(["gcov", "--json-format", "--branch-probabilities", "--stdout", data_file],
+def gcov(notes_file):
+    """gcov's own report on one object, as parsed JSON; one that no test linked counts as never run."""
+    done = subprocess.run(["gcov", "--json-format", "--branch-probabilities", "--stdout", notes_file],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     return json.loads(done.stdout)
 
 
-def data_files(folder):
+def notes_files(folder):
     for place, _, names in os.walk(folder):
         for name in names:
-            if name.endswith(".gcda"):
+            if name.endswith(".gcno"):
                 yield os.path.join(place, name)
 
 
 def collect(folder, wanted):
     """{source: {line: [times run, [times each branch was taken]]}}, summed over all objects."""
     seen = collections.defaultdict(dict)
-    for path in data_files(folder):
+    for path in notes_files(folder):
         for source in gcov(path)["files"]:
             name = os.path.normpath(source["file"])
             if not name.startswith(wanted):
