@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/console.h"
 #include "lib/log.h"
 #include "lib/options.h"
 #include "net/net_config.h"
@@ -13,16 +14,10 @@ enum { COMPLAIN_US = 5 * 1000 * 1000, LINE_BYTES = 512 };
 static const struct vif *nics[OPT_NICS_MAX];
 static size_t nic_count;
 static bool said, complained;
-static void (*sink)(const char *text, size_t len);
 
 void ready_add(const struct vif *vif)
 {
     nics[nic_count++] = vif;
-}
-
-void ready_set_sink(void (*to)(const char *text, size_t len))
-{
-    sink = to;
 }
 
 static const struct vif *first_unusable(void)
@@ -44,8 +39,8 @@ static void say_ready(void)
     net_config_text(nics[0], text, sizeof(text));
     const int len = snprintf(line, sizeof(line), "ready: %s %s after %u.%06u s\n", nics[0]->dev->name,
                              text, (unsigned)(now_us / 1000000), (unsigned)(now_us % 1000000));
-    if (sink && len > 0)
-        sink(line, (size_t)len);
+    console_fresh_line();
+    console_write(line, size_min((size_t)len, sizeof(line) - 1));
     for (size_t i = 1; i < nic_count; i++) {
         net_config_text(nics[i], text, sizeof(text));
         log_info("net", "%s %s", nics[i]->dev->name, text);

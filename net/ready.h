@@ -13,7 +13,4 @@ void ready_add(const struct vif *vif);
 /* Called by the poll loop when it has nothing to do: prints the line if its time has come. */
 void ready_check(void);
 
-/* Where the line goes, whole and unprefixed; boot sets the console. */
-void ready_set_sink(void (*sink)(const char *text, size_t len));
-
 #endif
