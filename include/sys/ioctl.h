@@ -6,11 +6,11 @@
 extern "C" {
 #endif
 
-#define FIONREAD   0x541b /* int *: bytes that can be read without waiting */
-#define FIONBIO    0x5421 /* int *: non-zero sets O_NONBLOCK */
-#define TIOCOUTQ   0x5411 /* int *: bytes not yet acknowledged by the peer */
-#define SIOCINQ    FIONREAD
-#define SIOCOUTQ   TIOCOUTQ
+#define FIONREAD 0x541b /* int *: bytes that can be read without waiting */
+#define FIONBIO 0x5421  /* int *: non-zero sets O_NONBLOCK */
+#define TIOCOUTQ 0x5411 /* int *: bytes not yet acknowledged by the peer */
+#define SIOCINQ FIONREAD
+#define SIOCOUTQ TIOCOUTQ
 #define SIOCATMARK 0x8905
 
 int ioctl(int fd, unsigned long request, ...);

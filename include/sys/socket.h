@@ -49,7 +49,7 @@ struct cmsghdr {
 
 #define CMSG_ALIGN(len) (((len) + sizeof(size_t) - 1) & ~(sizeof(size_t) - 1))
 #define CMSG_DATA(cmsg) ((unsigned char *)((struct cmsghdr *)(cmsg) + 1))
-#define CMSG_LEN(len)   (CMSG_ALIGN(sizeof(struct cmsghdr)) + (len))
+#define CMSG_LEN(len) (CMSG_ALIGN(sizeof(struct cmsghdr)) + (len))
 #define CMSG_SPACE(len) (CMSG_ALIGN(sizeof(struct cmsghdr)) + CMSG_ALIGN(len))
 #define CMSG_FIRSTHDR(msg)                                                                         \
     ((msg)->msg_controllen >= sizeof(struct cmsghdr) ? (struct cmsghdr *)(msg)->msg_control        \
@@ -72,68 +72,68 @@ struct ucred {
 };
 
 #define AF_UNSPEC 0
-#define AF_UNIX   1
-#define AF_LOCAL  AF_UNIX
-#define AF_INET   2
-#define AF_INET6  10
+#define AF_UNIX 1
+#define AF_LOCAL AF_UNIX
+#define AF_INET 2
+#define AF_INET6 10
 #define PF_UNSPEC AF_UNSPEC
-#define PF_UNIX   AF_UNIX
-#define PF_LOCAL  AF_LOCAL
-#define PF_INET   AF_INET
-#define PF_INET6  AF_INET6
+#define PF_UNIX AF_UNIX
+#define PF_LOCAL AF_LOCAL
+#define PF_INET AF_INET
+#define PF_INET6 AF_INET6
 
-#define SOCK_STREAM    1
-#define SOCK_DGRAM     2
-#define SOCK_RAW       3
+#define SOCK_STREAM 1
+#define SOCK_DGRAM 2
+#define SOCK_RAW 3
 #define SOCK_SEQPACKET 5
-#define SOCK_NONBLOCK  O_NONBLOCK
-#define SOCK_CLOEXEC   O_CLOEXEC
+#define SOCK_NONBLOCK O_NONBLOCK
+#define SOCK_CLOEXEC O_CLOEXEC
 
 #define SOMAXCONN 4096 /* listen() takes any number and keeps to at most 255 */
 
-#define SHUT_RD   0
-#define SHUT_WR   1
+#define SHUT_RD 0
+#define SHUT_WR 1
 #define SHUT_RDWR 2
 
-#define SOL_SOCKET         1
-#define SO_DEBUG           1
-#define SO_REUSEADDR       2
-#define SO_TYPE            3
-#define SO_ERROR           4
-#define SO_DONTROUTE       5
-#define SO_BROADCAST       6
-#define SO_SNDBUF          7
-#define SO_RCVBUF          8
-#define SO_KEEPALIVE       9
-#define SO_OOBINLINE       10
-#define SO_PRIORITY        12
-#define SO_LINGER          13
-#define SO_REUSEPORT       15
-#define SO_RCVLOWAT        18
-#define SO_SNDLOWAT        19
-#define SO_RCVTIMEO        20
-#define SO_SNDTIMEO        21
-#define SO_BINDTODEVICE    25
-#define SO_TIMESTAMP       29
-#define SO_ACCEPTCONN      30
-#define SO_PROTOCOL        38
-#define SO_DOMAIN          39
+#define SOL_SOCKET 1
+#define SO_DEBUG 1
+#define SO_REUSEADDR 2
+#define SO_TYPE 3
+#define SO_ERROR 4
+#define SO_DONTROUTE 5
+#define SO_BROADCAST 6
+#define SO_SNDBUF 7
+#define SO_RCVBUF 8
+#define SO_KEEPALIVE 9
+#define SO_OOBINLINE 10
+#define SO_PRIORITY 12
+#define SO_LINGER 13
+#define SO_REUSEPORT 15
+#define SO_RCVLOWAT 18
+#define SO_SNDLOWAT 19
+#define SO_RCVTIMEO 20
+#define SO_SNDTIMEO 21
+#define SO_BINDTODEVICE 25
+#define SO_TIMESTAMP 29
+#define SO_ACCEPTCONN 30
+#define SO_PROTOCOL 38
+#define SO_DOMAIN 39
 #define SO_MAX_PACING_RATE 47
 
-#define MSG_OOB          0x1
-#define MSG_PEEK         0x2
-#define MSG_DONTROUTE    0x4
-#define MSG_CTRUNC       0x8
-#define MSG_TRUNC        0x20
-#define MSG_DONTWAIT     0x40
-#define MSG_EOR          0x80
-#define MSG_WAITALL      0x100
-#define MSG_NOSIGNAL     0x4000 /* always so here: there is no SIGPIPE */
-#define MSG_MORE         0x8000
-#define MSG_WAITFORONE   0x10000
+#define MSG_OOB 0x1
+#define MSG_PEEK 0x2
+#define MSG_DONTROUTE 0x4
+#define MSG_CTRUNC 0x8
+#define MSG_TRUNC 0x20
+#define MSG_DONTWAIT 0x40
+#define MSG_EOR 0x80
+#define MSG_WAITALL 0x100
+#define MSG_NOSIGNAL 0x4000 /* always so here: there is no SIGPIPE */
+#define MSG_MORE 0x8000
+#define MSG_WAITFORONE 0x10000
 #define MSG_CMSG_CLOEXEC 0x40000000
 
-#define SCM_RIGHTS    1
+#define SCM_RIGHTS 1
 #define SCM_TIMESTAMP SO_TIMESTAMP
 
 int socket(int domain, int type, int protocol);

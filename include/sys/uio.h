@@ -14,7 +14,7 @@ struct iovec {
     size_t iov_len;
 };
 
-#define IOV_MAX    1024
+#define IOV_MAX 1024
 #define UIO_MAXIOV IOV_MAX
 
 ssize_t readv(int fd, const struct iovec *iov, int count);

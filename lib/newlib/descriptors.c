@@ -1,0 +1,82 @@
+/* Descriptors under their POSIX names, beyond what newlib itself needs (files.c). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "lib/fd.h"
+
+static long result(long value)
+{
+    if (value >= 0)
+        return value;
+    errno = (int)-value;
+    return -1;
+}
+
+ssize_t readv(int fd, const struct iovec *iov, int count)
+{
+    return result(fd_readv(fd, iov, count));
+}
+
+ssize_t writev(int fd, const struct iovec *iov, int count)
+{
+    return result(fd_writev(fd, iov, count));
+}
+
+int dup(int fd)
+{
+    return (int)result(fd_dup(fd, 0, false));
+}
+
+int dup2(int fd, int target)
+{
+    return (int)result(fd_dup2(fd, target));
+}
+
+static int control(int fd, int request, int arg)
+{
+    switch (request) {
+    case F_DUPFD:
+        return fd_dup(fd, arg, false);
+    case F_DUPFD_CLOEXEC:
+        return fd_dup(fd, arg, true);
+    case F_GETFD: {
+        const int close_on_exec = fd_get_cloexec(fd);
+
+        return close_on_exec > 0 ? FD_CLOEXEC : close_on_exec;
+    }
+    case F_SETFD:
+        return fd_set_cloexec(fd, arg & FD_CLOEXEC);
+    case F_GETFL:
+        return fd_get_flags(fd);
+    case F_SETFL:
+        return fd_set_flags(fd, arg);
+    default:
+        return -EINVAL;
+    }
+}
+
+int fcntl(int fd, int request, ...)
+{
+    va_list args;
+
+    va_start(args, request);
+    const int arg = va_arg(args, int);
+
+    va_end(args);
+    return (int)result(control(fd, request, arg));
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+    va_list args;
+
+    va_start(args, request);
+    void *arg = va_arg(args, void *);
+
+    va_end(args);
+    return (int)result(fd_ioctl(fd, request, arg));
+}
