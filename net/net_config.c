@@ -1,10 +1,11 @@
 #include "net/net_config.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/log.h"
+#include "lib/ip_text.h"
 #include "lwip/dhcp.h"
 #include "lwip/dns.h"
 #include "lwip/ip4_addr.h"
@@ -120,10 +121,13 @@ struct text {
     size_t left;
 };
 
-static void put(struct text *t, const char *fmt, const char *a, unsigned b)
+__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
 {
-    const int n = snprintf(t->at, t->left, fmt, a, b);
+    va_list args;
 
+    va_start(args, fmt);
+    const int n = vsnprintf(t->at, t->left, fmt, args);
+    va_end(args);
     if (n > 0 && (size_t)n < t->left) {
         t->at += n;
         t->left -= (size_t)n;
@@ -135,17 +139,29 @@ static unsigned prefix_of(const ip4_addr_t *mask)
     return (unsigned)__builtin_popcount(mask->addr);
 }
 
+static void put_ip4(struct text *t, const char *before, const ip4_addr_t *addr)
+{
+    char text[IP4_TEXT_BYTES];
+    uint8_t bytes[sizeof(addr->addr)];
+
+    memcpy(bytes, &addr->addr, sizeof(bytes));
+    ip4_format(text, bytes);
+    put(t, "%s%s", before, text);
+}
+
 static void put_ip6(struct text *t, const struct netif *netif)
 {
-    char addr[IP6ADDR_STRLEN_MAX];
+    char text[IP6_TEXT_BYTES];
+    uint8_t bytes[16];
 
     for (int i = 0; i < LWIP_IPV6_NUM_ADDRESSES; i++) {
         const u8_t state = netif_ip6_addr_state(netif, i);
 
         if (ip6_addr_isinvalid(state) || ip6_addr_isduplicated(state))
             continue;
-        ip6addr_ntoa_r(netif_ip6_addr(netif, i), addr, sizeof(addr));
-        put(t, "%s/%u ", addr, ON_LINK_PREFIX);
+        memcpy(bytes, netif_ip6_addr(netif, i)->addr, sizeof(bytes));
+        ip6_format(text, bytes);
+        put(t, "%s/%d ", text, ON_LINK_PREFIX);
     }
 }
 
@@ -153,17 +169,16 @@ void net_config_text(const struct vif *vif, char *text, size_t size)
 {
     const struct netif *netif = &vif->netif;
     struct text t = {text, size};
-    char addr[IP4ADDR_STRLEN_MAX];
 
     text[0] = '\0';
     if (vif->ip4) {
-        ip4addr_ntoa_r(netif_ip4_addr(netif), addr, sizeof(addr));
-        put(&t, "%s/%u ", addr, prefix_of(netif_ip4_netmask(netif)));
+        put_ip4(&t, "", netif_ip4_addr(netif));
+        put(&t, "/%u ", prefix_of(netif_ip4_netmask(netif)));
     }
     put_ip6(&t, netif);
     if (vif->ip4 && !ip4_addr_isany(netif_ip4_gw(netif))) {
-        ip4addr_ntoa_r(netif_ip4_gw(netif), addr, sizeof(addr));
-        put(&t, "gw %s ", addr, 0);
+        put_ip4(&t, "gw ", netif_ip4_gw(netif));
+        put(&t, " ");
     }
-    put(&t, "mtu%s %u", "", netif->mtu);
+    put(&t, "mtu %u", netif->mtu);
 }
