@@ -40,7 +40,6 @@ extern uint8_t image_start[], image_limit[];
 extern void (*const init_array_start[])(void), (*const init_array_end[])(void);
 
 static struct uart com1;
-static struct boot_info boot;
 static struct options options;
 
 static void uart_sink(const char *text, size_t len)
@@ -70,7 +69,7 @@ static void read_loader(uint32_t magic, uint32_t info_addr, struct span image)
 {
     if (magic != MULTIBOOT1_MAGIC)
         give_up("started by an unknown loader: multiboot 1 is understood");
-    switch (boot_info_multiboot1(&boot, info_addr, image)) {
+    switch (boot_info_multiboot1(&boot_info, info_addr, image)) {
     case 0:
         break;
     case -E2BIG:
@@ -82,19 +81,19 @@ static void read_loader(uint32_t magic, uint32_t info_addr, struct span image)
     default:
         give_up("not enough memory to start");
     }
-    if (boot.rsdp == 0)
-        boot.rsdp = firmware_find_rsdp();
+    if (boot_info.rsdp == 0)
+        boot_info.rsdp = firmware_find_rsdp();
 }
 
 static void memory_init(struct span image)
 {
-    if (paging_init(&boot.ram, &boot.free, image))
+    if (paging_init(&boot_info.ram, &boot_info.free, image))
         give_up("not enough memory for page tables");
 
     struct page_range ranges[SPAN_LIST_MAX];
-    for (size_t i = 0; i < boot.free.count; i++)
-        ranges[i] = (struct page_range){boot.free.v[i].start, boot.free.v[i].end};
-    if (page_init(ranges, boot.free.count))
+    for (size_t i = 0; i < boot_info.free.count; i++)
+        ranges[i] = (struct page_range){boot_info.free.v[i].start, boot_info.free.v[i].end};
+    if (page_init(ranges, boot_info.free.count))
         give_up("not enough memory to keep track of it");
     paging_use_page_alloc();
 }
@@ -102,16 +101,20 @@ static void memory_init(struct span image)
 static void greet(void)
 {
     log_info("boot", "ringlet %s, %s, %llu MiB, %s%s%s, TSC %llu MHz by %s", RINGLET_VERSION,
-             boot.loader, (unsigned long long)(span_total(&boot.ram) >> 20),
+             boot_info.loader, (unsigned long long)(span_total(&boot_info.ram) >> 20),
              cpu_facts.brand[0] ? cpu_facts.brand : "unknown processor",
              cpu_facts.hypervisor[0] ? " under " : "", cpu_facts.hypervisor,
              (unsigned long long)(clock_tsc_hz() / 1000000), clock_source());
     if (paging_ram_ignored() != 0)
         log_warn("boot", "%llu MiB lie beyond what can be addressed and are not used",
                  (unsigned long long)(paging_ram_ignored() >> 20));
-    if (boot.ram.dropped != 0 || boot.free.dropped != 0 || boot.modules_dropped != 0)
+    for (size_t i = 0; i < boot_info.module_count; i++)
+        log_info("boot", "module %u: %llu bytes, \"%.100s\"", (unsigned)i,
+                 (unsigned long long)boot_info.modules[i].len, boot_info.modules[i].text);
+    if (boot_info.ram.dropped != 0 || boot_info.free.dropped != 0 || boot_info.modules_dropped != 0)
         log_warn("boot", "left out: %u memory ranges, %u modules",
-                 (unsigned)(boot.ram.dropped + boot.free.dropped), (unsigned)boot.modules_dropped);
+                 (unsigned)(boot_info.ram.dropped + boot_info.free.dropped),
+                 (unsigned)boot_info.modules_dropped);
 }
 
 static uint64_t read_irq_count(void *arg)
@@ -153,7 +156,7 @@ _Noreturn void boot_main(uint32_t magic, uint32_t info_addr)
     cpu_init();
     read_loader(magic, info_addr, image);
     memory_init(image);
-    firmware_init(boot.rsdp);
+    firmware_init(boot_info.rsdp);
     const int no_lapic = irq_init();
     clock_init(boot_tsc);
     idle_init();
@@ -161,7 +164,7 @@ _Noreturn void boot_main(uint32_t magic, uint32_t info_addr)
     console_file_init();
 
     options_defaults(&options);
-    const int bad_options = options_parse(&options, boot.cmdline);
+    const int bad_options = options_parse(&options, boot_info.cmdline);
     log_set_level(options.log_level);
     greet();
     if (no_lapic)

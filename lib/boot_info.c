@@ -12,6 +12,8 @@ enum {
     CONVENTIONAL_KIB_MAX = 640,
 };
 
+struct boot_info boot_info;
+
 /* Memory below 4 GiB is mapped one to one while this runs. */
 static const void *at(uint32_t phys)
 {

@@ -38,6 +38,9 @@ struct boot_info {
     uint64_t rsdp;            /* physical address of ACPI's root pointer; 0 = to be searched for */
 };
 
+/* This image's own, filled by boot/init.c before anything else runs. */
+extern struct boot_info boot_info;
+
 /*
  * Read a multiboot 1 information block (Multiboot 0.6.96 §3.3).
  *

@@ -8,7 +8,7 @@
  * Find the TSC's and the LAPIC timer's rate; time starts at `boot_tsc`. Until this has run every time is 0.
  * Takes about CLOCK_WINDOW_US, unless CPUID says the rates. After irq_init() and firmware_init().
  */
-enum { CLOCK_WINDOW_US = 2000 };
+enum { CLOCK_WINDOW_US = 1000 };
 void clock_init(uint64_t boot_tsc);
 
 /* Where the rate came from, "CPUID", "ACPI timer" …; and what it is. */
