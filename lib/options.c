@@ -304,8 +304,8 @@ static void bad_value(struct parse *p, const char *key, const char *value, const
     p->err = -EINVAL;
 }
 
-/* The nearest known key, or one that this is the end of ("rxbuf" of "vnet.rxbuf"); NULL when none is near. */
-static const struct option_row *nearest(const char *key)
+/* The known key nearest to this, whole or without its "vnet."; NULL when none is near. */
+static const struct option_row *nearest_to(const char *key)
 {
     const struct option_row *best = NULL;
     size_t best_distance = SIZE_MAX;
@@ -319,6 +319,14 @@ static const struct option_row *nearest(const char *key)
         }
     }
     return best_distance <= cmdline_slack(key) ? best : NULL;
+}
+
+/* "net.ip" and "eth0.ip" are near "ip", too. */
+static const struct option_row *nearest(const char *key)
+{
+    const struct option_row *row = nearest_to(key);
+    const char *dot = strrchr(key, '.');
+    return row || !dot ? row : nearest_to(dot + 1);
 }
 
 static void unknown_key(const char *key)
