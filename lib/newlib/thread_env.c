@@ -5,6 +5,7 @@
  */
 #include <reent.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/thread.h"
 
