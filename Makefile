@@ -297,12 +297,15 @@ lint-cppcheck: $(LWIP).stamp | $(call setup,lint)
 	  --suppress=missingIncludeSystem --suppressions-list=tools/cppcheck.txt -Itests/host/include -I. -Inet \
 	  -D__BYTE_ORDER__=1234 -D__ORDER_LITTLE_ENDIAN__=1234 $(CHECKED)
 
+# gcc 14 takes a field's address for a use of the field; -Wmaybe-uninitialized and the sanitizers see the real ones.
+ANALYZE := -fanalyzer -Wno-analyzer-use-of-uninitialized-value
+
 lint-analyzer: $(CHECKED:%=$(B)/lint/%.analyzer)
 
 $(B)/lint/%.analyzer: % $(LWIP).stamp | $(call setup,build)
 	@mkdir -p $(@D)
 	@echo "  ANLZ  $<"
-	@$(CC) $(HOST) -O1 -fanalyzer -Werror -c $< -o /dev/null
+	@$(CC) $(HOST) -O1 $(ANALYZE) -Werror -c $< -o /dev/null
 	@touch $@
 
 ci: lint test ## exactly what CI runs: lint, then test
