@@ -270,9 +270,11 @@ CHECKED   := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC)
 
 lint: lint-format lint-layers lint-shell lint-tidy lint-cppcheck lint-analyzer ## format, layers, static analysis
 
+# Versions differ in corner cases; Debian 12's settles the layout, another one is not asked.
 lint-format: | $(call setup,lint)
 	@echo "  LINT  clang-format"
-	@clang-format --dry-run -Werror $(FORMATTED)
+	@if clang-format --version | grep -q 'version 14[.]'; then clang-format --dry-run -Werror $(FORMATTED); \
+	  else echo "        not version 14: layout not checked"; fi
 
 lint-layers: | $(call setup,build)
 	@echo "  LINT  layers"
