@@ -44,8 +44,8 @@ uint64_t siphash(const uint8_t key[SIPHASH_KEY_BYTES], const void *data, size_t 
 
     memcpy(k, key, sizeof(k));
     /* The constants are "somepseudorandomlygeneratedbytes" in four words, as the paper has them. */
-    struct sip s = {{k[0] ^ 0x736f6d6570736575, k[1] ^ 0x646f72616e646f6d, k[0] ^ 0x6c7967656e657261,
-                     k[1] ^ 0x7465646279746573}};
+    struct sip s = {{k[0] ^ 0x736f6d6570736575, k[1] ^ 0x646f72616e646f6d,
+                     k[0] ^ 0x6c7967656e657261, k[1] ^ 0x7465646279746573}};
 
     for (; left >= 8; left -= 8, p += 8) {
         uint64_t word;

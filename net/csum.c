@@ -83,7 +83,8 @@ static uint16_t sum_chain(const struct pbuf *p, size_t offset, size_t len)
 /* ---- where the transport header is ---- */
 
 struct l4_place {
-    uint8_t proto;        /* IP protocol; 0 = not an unfragmented packet with its L4 header right behind IP's */
+    uint8_t
+        proto; /* IP protocol; 0 = not an unfragmented packet with its L4 header right behind IP's */
     uint16_t offset;      /* of the L4 header in the IP packet */
     uint16_t len;         /* L4 bytes, by the IP header's word */
     const uint8_t *addrs; /* source and destination address, one behind the other */

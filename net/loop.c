@@ -18,7 +18,9 @@ static uint64_t turns, sleeps;
 
 static struct counter loop_counters[] = {
     {.name = "loop_turns_total", .labels = "", .help = "Turns of the poll loop", .value = &turns},
-    {.name = "loop_sleeps_total", .labels = "", .help = "Times the processor was halted",
+    {.name = "loop_sleeps_total",
+     .labels = "",
+     .help = "Times the processor was halted",
      .value = &sleeps},
 };
 

@@ -22,17 +22,20 @@
 #define MEM_CUSTOM_MALLOC net_mem_take
 #define MEM_CUSTOM_FREE net_mem_give
 #define MEM_CUSTOM_CALLOC net_mem_take_zeroed
-#define MEMP_MEM_MALLOC 1 /* no fixed pools: the limit is memory, and urgency decides who gets the last of it */
+#define MEMP_MEM_MALLOC                                                                            \
+    1 /* no fixed pools: the limit is memory, and urgency decides who gets the last of it */
 #define MEM_ALIGNMENT 8
 #define LWIP_SUPPORT_CUSTOM_PBUF 1
-#define PBUF_POOL_BUFSIZE 1600 /* lwIP takes PBUF_POOL for its own small needs only; frames come as frags */
-#define MEMP_NUM_SYS_TIMEOUT 24 /* unused with MEMP_MEM_MALLOC, but checked against the timers in use */
+#define PBUF_POOL_BUFSIZE                                                                          \
+    1600 /* lwIP takes PBUF_POOL for its own small needs only; frames come as frags */
+#define MEMP_NUM_SYS_TIMEOUT                                                                       \
+    24 /* unused with MEMP_MEM_MALLOC, but checked against the timers in use */
 
 /* ---- link layer ---- */
 #define LWIP_ARP 1
-#define ARP_TABLE_SIZE 120  /* a /24 without thrashing; index fits lwIP's 8-bit hint */
-#define ARP_QUEUEING 1      /* a burst to an unresolved neighbour waits instead of being lost, … */
-#define ARP_QUEUE_LEN 64    /* … up to one 64 KB datagram in MTU fragments */
+#define ARP_TABLE_SIZE 120 /* a /24 without thrashing; index fits lwIP's 8-bit hint */
+#define ARP_QUEUEING 1     /* a burst to an unresolved neighbour waits instead of being lost, … */
+#define ARP_QUEUE_LEN 64   /* … up to one 64 KB datagram in MTU fragments */
 #define ETHARP_SUPPORT_STATIC_ENTRIES 1
 #define LWIP_NETIF_HWADDRHINT 1 /* each pcb remembers its ARP slot: no table walk per segment */
 #define LWIP_NETIF_HOSTNAME 1
@@ -42,7 +45,8 @@
 #define LWIP_NETIF_LOOPBACK 1
 #define LWIP_LOOPBACK_MAX_PBUFS 256 /* bounds a program that floods itself */
 #define LWIP_NETIF_TX_SINGLE_PBUF 0 /* the ring takes scattered frames */
-#define LWIP_CHECKSUM_CTRL_PER_NETIF 1 /* net/vif.c sets it per received frame, per device when sending */
+#define LWIP_CHECKSUM_CTRL_PER_NETIF                                                               \
+    1 /* net/vif.c sets it per received frame, per device when sending */
 
 /* ---- IPv4 ---- */
 #define LWIP_IPV4 1
@@ -59,7 +63,8 @@
 #define LWIP_RAW 1
 #define LWIP_IGMP 1
 #define LWIP_DHCP 1
-#define LWIP_DHCP_DOES_ACD_CHECK 0 /* an address is usable when the server gives it, not a second later */
+#define LWIP_DHCP_DOES_ACD_CHECK                                                                   \
+    0 /* an address is usable when the server gives it, not a second later */
 #define LWIP_DHCP_MAX_DNS_SERVERS 2
 #define LWIP_DNS 1
 #define DNS_MAX_SERVERS 2

@@ -41,11 +41,15 @@ static void register_proto(struct proto_row *row)
         {.name = "stack_received_total", .help = "Packets a protocol received", .arg = &s->recv},
         {.name = "stack_sent_total", .help = "Packets a protocol sent", .arg = &s->xmit},
         {.name = "stack_dropped_total", .help = "Packets a protocol dropped", .arg = &s->drop},
-        {.name = "stack_checksum_errors_total", .help = "Packets with a wrong checksum",
+        {.name = "stack_checksum_errors_total",
+         .help = "Packets with a wrong checksum",
          .arg = &s->chkerr},
-        {.name = "stack_length_errors_total", .help = "Packets with an impossible length",
+        {.name = "stack_length_errors_total",
+         .help = "Packets with an impossible length",
          .arg = &s->lenerr},
-        {.name = "stack_no_memory_total", .help = "Times a protocol got no memory", .arg = &s->memerr},
+        {.name = "stack_no_memory_total",
+         .help = "Times a protocol got no memory",
+         .arg = &s->memerr},
     };
 
     for (size_t i = 0; i < FIELDS; i++) {
@@ -84,14 +88,28 @@ static uint64_t read_window(void *arg)
 }
 
 static struct counter gauges[] = {
-    {.name = "tcp_connections", .labels = "state=\"active\"", .help = "TCP control blocks",
-     .type = COUNTER_GAUGE, .read = count_pcbs, .arg = &tcp_active_pcbs},
-    {.name = "tcp_connections", .labels = "state=\"time_wait\"", .help = "TCP control blocks",
-     .type = COUNTER_GAUGE, .read = count_pcbs, .arg = &tcp_tw_pcbs},
-    {.name = "tcp_connections", .labels = "state=\"listen\"", .help = "TCP control blocks",
-     .type = COUNTER_GAUGE, .read = count_listeners},
-    {.name = "tcp_window_bytes", .labels = "", .help = "Receive window of a connection",
-     .type = COUNTER_GAUGE, .read = read_window},
+    {.name = "tcp_connections",
+     .labels = "state=\"active\"",
+     .help = "TCP control blocks",
+     .type = COUNTER_GAUGE,
+     .read = count_pcbs,
+     .arg = &tcp_active_pcbs},
+    {.name = "tcp_connections",
+     .labels = "state=\"time_wait\"",
+     .help = "TCP control blocks",
+     .type = COUNTER_GAUGE,
+     .read = count_pcbs,
+     .arg = &tcp_tw_pcbs},
+    {.name = "tcp_connections",
+     .labels = "state=\"listen\"",
+     .help = "TCP control blocks",
+     .type = COUNTER_GAUGE,
+     .read = count_listeners},
+    {.name = "tcp_window_bytes",
+     .labels = "",
+     .help = "Receive window of a connection",
+     .type = COUNTER_GAUGE,
+     .read = read_window},
 };
 
 void net_counters_register(void)

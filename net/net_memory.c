@@ -7,9 +7,9 @@
 enum {
     WND_BASE = 65536,
     WND_MAX = 4 * 1024 * 1024,
-    WND_SHARE = 32,            /* of free memory, for one connection and direction */
-    REASS_BYTES_EACH = 2048,   /* a fragment's buffer */
-    REASS_SHARE = 16,          /* of free memory, for all reassemblies */
+    WND_SHARE = 32,          /* of free memory, for one connection and direction */
+    REASS_BYTES_EACH = 2048, /* a fragment's buffer */
+    REASS_SHARE = 16,        /* of free memory, for all reassemblies */
     REASS_MAX = 4096,
 };
 

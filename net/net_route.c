@@ -11,7 +11,8 @@ struct netif *net_route4_by_source(const ip4_addr_t *src, const ip4_addr_t *dest
         return NULL;
     NETIF_FOREACH(netif)
     {
-        if (netif_is_up(netif) && netif_is_link_up(netif) && ip4_addr_eq(src, netif_ip4_addr(netif)))
+        if (netif_is_up(netif) && netif_is_link_up(netif) &&
+            ip4_addr_eq(src, netif_ip4_addr(netif)))
             return netif;
     }
     return NULL;

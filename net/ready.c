@@ -37,8 +37,9 @@ static void say_ready(void)
     const uint64_t now_us = clock_now_us();
 
     net_config_text(nics[0], text, sizeof(text));
-    const int len = snprintf(line, sizeof(line), "ready: %s %s after %u.%06u s\n", nics[0]->dev->name,
-                             text, (unsigned)(now_us / 1000000), (unsigned)(now_us % 1000000));
+    const int len =
+        snprintf(line, sizeof(line), "ready: %s %s after %u.%06u s\n", nics[0]->dev->name, text,
+                 (unsigned)(now_us / 1000000), (unsigned)(now_us % 1000000));
     console_fresh_line();
     console_write(line, size_min((size_t)len, sizeof(line) - 1));
     for (size_t i = 1; i < nic_count; i++) {

@@ -7,8 +7,9 @@
 /* What the peer may still send, as it last heard from us. */
 static u32_t window_seen_by_peer(const struct tcp_pcb *pcb)
 {
-    return TCP_SEQ_GT(pcb->rcv_ann_right_edge, pcb->rcv_nxt) ? pcb->rcv_ann_right_edge - pcb->rcv_nxt
-                                                           : 0;
+    return TCP_SEQ_GT(pcb->rcv_ann_right_edge, pcb->rcv_nxt)
+               ? pcb->rcv_ann_right_edge - pcb->rcv_nxt
+               : 0;
 }
 
 /*

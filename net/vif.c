@@ -33,7 +33,8 @@ static int filter_destination(const struct vif *vif, const uint8_t *dst)
         return 0;
     if ((dst[0] & 1) == 0)
         return -1;
-    return memcmp(dst, ethbroadcast.addr, ETH_HWADDR_LEN) == 0 ? PBUF_FLAG_LLBCAST : PBUF_FLAG_LLMCAST;
+    return memcmp(dst, ethbroadcast.addr, ETH_HWADDR_LEN) == 0 ? PBUF_FLAG_LLBCAST
+                                                               : PBUF_FLAG_LLMCAST;
 }
 
 /* lwIP checks checksums per interface; what the device vouches for is said per frame. So the
@@ -63,7 +64,8 @@ static void input_ip(struct vif *vif, struct pbuf *p, const struct frame_offload
     input(p, &vif->netif); /* takes p, whatever it returns */
 }
 
-static void dispatch(struct vif *vif, uint16_t type, struct pbuf *p, const struct frame_offload *offload)
+static void dispatch(struct vif *vif, uint16_t type, struct pbuf *p,
+                     const struct frame_offload *offload)
 {
     if (type == ETHTYPE_IP && vif->ip4) {
         input_ip(vif, p, offload, ip4_input);
@@ -263,8 +265,8 @@ static err_t setup_netif(struct netif *netif)
     netif->output = etharp_output;
     netif->output_ip6 = ethip6_output;
     netif->linkoutput = link_output;
-    netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_IGMP |
-                   NETIF_FLAG_MLD6;
+    netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET |
+                   NETIF_FLAG_IGMP | NETIF_FLAG_MLD6;
     if (dev->features.tx_csum)
         netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
     return ERR_OK;
@@ -274,17 +276,31 @@ static void register_counters(struct vif *vif)
 {
     struct vif_counters *c = &vif->count;
     const struct counter rows[VIF_COUNTER_COUNT] = {
-        {.name = "vif_in_frames_total", .help = "Frames given to the stack", .value = &c->in_frames},
-        {.name = "vif_out_frames_total", .help = "Frames given to the device", .value = &c->out_frames},
-        {.name = "vif_in_not_ours_total", .help = "Frames to another address", .value = &c->in_not_ours},
-        {.name = "vif_in_unknown_total", .help = "Frames of a protocol not in use", .value = &c->in_unknown},
+        {.name = "vif_in_frames_total",
+         .help = "Frames given to the stack",
+         .value = &c->in_frames},
+        {.name = "vif_out_frames_total",
+         .help = "Frames given to the device",
+         .value = &c->out_frames},
+        {.name = "vif_in_not_ours_total",
+         .help = "Frames to another address",
+         .value = &c->in_not_ours},
+        {.name = "vif_in_unknown_total",
+         .help = "Frames of a protocol not in use",
+         .value = &c->in_unknown},
         {.name = "vif_in_bad_total", .help = "Frames that can't be accepted", .value = &c->in_bad},
-        {.name = "vif_in_no_memory_total", .help = "Frames lost for want of memory",
+        {.name = "vif_in_no_memory_total",
+         .help = "Frames lost for want of memory",
          .value = &c->in_no_memory},
-        {.name = "vif_out_copied_total", .help = "Frames joined by a copy", .value = &c->out_copied},
-        {.name = "vif_out_refused_total", .help = "Frames the full backlog refused",
+        {.name = "vif_out_copied_total",
+         .help = "Frames joined by a copy",
+         .value = &c->out_copied},
+        {.name = "vif_out_refused_total",
+         .help = "Frames the full backlog refused",
          .value = &c->out_refused},
-        {.name = "vif_out_dropped_total", .help = "Frames the device refused", .value = &c->out_dropped},
+        {.name = "vif_out_dropped_total",
+         .help = "Frames the device refused",
+         .value = &c->out_dropped},
     };
 
     snprintf(vif->labels, sizeof(vif->labels), "nic=\"%s\"", vif->dev->name);

@@ -23,13 +23,13 @@ enum {
 
 struct vif_counters {
     uint64_t in_frames, out_frames;
-    uint64_t in_not_ours;   /* unicast to somebody else (a flooding bridge) */
-    uint64_t in_unknown;    /* a protocol that isn't configured: counted and dropped */
-    uint64_t in_bad;        /* too long for the stack, or its checksum can't be completed */
-    uint64_t in_no_memory;  /* no memory to gather a scattered header */
-    uint64_t out_copied;    /* too many pieces, or volatile memory: joined by a copy */
-    uint64_t out_refused;   /* backlog full: lwIP was told ERR_MEM */
-    uint64_t out_dropped;   /* the device can't take it, or is broken */
+    uint64_t in_not_ours;  /* unicast to somebody else (a flooding bridge) */
+    uint64_t in_unknown;   /* a protocol that isn't configured: counted and dropped */
+    uint64_t in_bad;       /* too long for the stack, or its checksum can't be completed */
+    uint64_t in_no_memory; /* no memory to gather a scattered header */
+    uint64_t out_copied;   /* too many pieces, or volatile memory: joined by a copy */
+    uint64_t out_refused;  /* backlog full: lwIP was told ERR_MEM */
+    uint64_t out_dropped;  /* the device can't take it, or is broken */
 };
 
 struct vif {
@@ -37,10 +37,10 @@ struct vif {
     struct netdev *dev; /* borrowed */
     bool ip4, ip6;      /* families in use: ip=off, ip6=off */
     bool dhcp;
-    bool armed;         /* interrupts are on */
+    bool armed; /* interrupts are on */
     bool broken_told;
-    bool tcp_refused;   /* some tcp_output() met ERR_MEM: wake TCP when there is room */
-    uint64_t tick_us;   /* next netdev tick */
+    bool tcp_refused; /* some tcp_output() met ERR_MEM: wake TCP when there is room */
+    uint64_t tick_us; /* next netdev tick */
     bool gw6_set;
     ip6_addr_t gw6;
     struct pbuf *backlog[VIF_BACKLOG_MAX];

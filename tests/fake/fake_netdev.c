@@ -55,8 +55,11 @@ static int send(struct netdev *dev, const struct frame_out *frame)
     struct fake_sent *sent = &nic->sent[nic->sent_count++];
     const size_t len = flatten(flat, frame);
 
-    *sent = (struct fake_sent){.bytes = malloc(len), .len = len, .piece_count = frame->piece_count,
-                               .offload = frame->offload, .cookie = frame->cookie};
+    *sent = (struct fake_sent){.bytes = malloc(len),
+                               .len = len,
+                               .piece_count = frame->piece_count,
+                               .offload = frame->offload,
+                               .cookie = frame->cookie};
     ASSERT(sent->bytes);
     memcpy(sent->bytes, flat, len);
     nic->in_ring++;
@@ -89,8 +92,11 @@ static const struct netdev_ops ops = {poll, send, flush, arm, disarm, tick};
 void fake_netdev_init(struct fake_netdev *nic)
 {
     memset(nic, 0, sizeof(*nic));
-    nic->dev = (struct netdev){.ops = &ops, .name = "net0", .mac = {0x52, 0x54, 0, 0x12, 0x34, 0x56},
-                               .mtu = 1500, .link_up = true};
+    nic->dev = (struct netdev){.ops = &ops,
+                               .name = "net0",
+                               .mac = {0x52, 0x54, 0, 0x12, 0x34, 0x56},
+                               .mtu = 1500,
+                               .link_up = true};
     nic->ring_size = 256;
 }
 

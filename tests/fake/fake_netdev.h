@@ -28,8 +28,8 @@ struct fake_netdev {
     size_t sent_count;
     size_t ring_size; /* frames that may be sent and not completed */
     size_t in_ring;
-    bool refused;     /* owes an on_room() */
-    int send_error;   /* what send() returns, when not 0 */
+    bool refused;   /* owes an on_room() */
+    int send_error; /* what send() returns, when not 0 */
     size_t flushes, ticks, arms, disarms;
     bool work_when_armed; /* what arm() answers */
 };

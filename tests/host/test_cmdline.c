@@ -95,12 +95,17 @@ static void a_word_too_long_for_a_key_is_far_from_everything(void **state)
     assert_int_equal(cmdline_distance(longest, "x"), CMDLINE_KEY_MAX - 1);
 }
 
-static void one_letter_in_three_may_differ_and_always_one(void **state)
+static void near_is_one_letter_in_three_and_always_one(void **state)
 {
     (void)state;
-    assert_int_equal(cmdline_slack("x"), 1);
-    assert_int_equal(cmdline_slack("hostname"), 2);
-    assert_int_equal(cmdline_slack("vnet.rxbuf"), 3);
+    assert_int_equal(cmdline_near("x", "ip"), SIZE_MAX);
+    assert_int_equal(cmdline_near("i", "ip"), 1);
+    assert_int_equal(cmdline_near("hostname", "hostname"), 0);
+    assert_int_equal(cmdline_near("hostnaem", "hostname"), 1);
+    assert_int_equal(cmdline_near("hotsnaem", "hostname"), 2);
+    assert_int_equal(cmdline_near("hxxxname", "hostname"), SIZE_MAX);
+    assert_int_equal(cmdline_near("name", "hostname"), SIZE_MAX); /* by length */
+    assert_int_equal(cmdline_near("hostname.x", "hostname"), 2);
 }
 
 int main(void)
@@ -112,7 +117,7 @@ int main(void)
         cmocka_unit_test(distance_counts_single_slips),
         cmocka_unit_test(distance_is_symmetric_and_bounded),
         cmocka_unit_test(a_word_too_long_for_a_key_is_far_from_everything),
-        cmocka_unit_test(one_letter_in_three_may_differ_and_always_one),
+        cmocka_unit_test(near_is_one_letter_in_three_and_always_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

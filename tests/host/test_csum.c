@@ -39,7 +39,8 @@ static void the_sum_is_right_at_every_length_and_alignment(void **state)
         bytes[i] = (uint8_t)rand();
     for (size_t offset = 0; offset < 9; offset++) {
         for (size_t len = 0; len + offset <= sizeof(bytes); len++)
-            assert_true(same_sum(csum_lwip(bytes + offset, (int)len), reference(bytes + offset, len)));
+            assert_true(
+                same_sum(csum_lwip(bytes + offset, (int)len), reference(bytes + offset, len)));
     }
 }
 
@@ -107,7 +108,8 @@ static struct pbuf *chain_of(const uint8_t *bytes, size_t len, size_t first)
 
 static enum csum_trust ask(const uint8_t *bytes, size_t len, uint8_t flags)
 {
-    const struct frame_offload offload = {.flags = flags, .csum_start = ETHER + IP4, .csum_offset = 2};
+    const struct frame_offload offload = {
+        .flags = flags, .csum_start = ETHER + IP4, .csum_offset = 2};
     struct pbuf *p = chain_of(bytes, len, len);
     const enum csum_trust trust = csum_in(p, &offload);
 
@@ -201,7 +203,8 @@ static void device_completes(uint8_t *frame, size_t len, const struct frame_offl
     put16(frame + offload->csum_start + offload->csum_offset, (uint16_t)~sum);
 }
 
-static uint16_t l4_sum_with_pseudo(const uint8_t *addrs, size_t addrs_len, const uint8_t *l4, size_t len)
+static uint16_t l4_sum_with_pseudo(const uint8_t *addrs, size_t addrs_len, const uint8_t *l4,
+                                   size_t len)
 {
     uint8_t all[SPACE] = {0};
 
@@ -230,8 +233,9 @@ static void check_out(size_t ip_header, size_t addrs_at, size_t addrs_len, bool 
     assert_int_equal(offload.csum_offset, 16);
     pbuf_copy_partial(p, frame, (u16_t)len, 0);
     device_completes(frame, len, &offload);
-    assert_int_equal(l4_sum_with_pseudo(frame + ETHER + addrs_at, addrs_len, frame + ETHER + ip_header,
-                                        payload), 0xffff);
+    assert_int_equal(
+        l4_sum_with_pseudo(frame + ETHER + addrs_at, addrs_len, frame + ETHER + ip_header, payload),
+        0xffff);
     pbuf_free(p);
 }
 

@@ -225,14 +225,16 @@ static void a_frame_longer_than_lwip_can_say_is_dropped(void **state)
     ether(frame, guest_mac, 0x0800);
     receive(frame, ETHER + 65536, 4096, 0);
     assert_int_equal(vif.count.in_bad, 1);
-    receive(frame, ETHER + 65535, 4096, 0); /* the largest that fits: reaches IP, which finds it malformed */
+    receive(frame, ETHER + 65535, 4096,
+            0); /* the largest that fits: reaches IP, which finds it malformed */
     assert_int_equal(vif.count.in_bad, 1);
     assert_int_equal(vif.count.in_frames, 1);
 }
 
 static size_t datagrams;
 
-static void count_datagram(void *arg, struct udp_pcb *pcb, struct pbuf *p, const ip_addr_t *addr, u16_t port)
+static void count_datagram(void *arg, struct udp_pcb *pcb, struct pbuf *p, const ip_addr_t *addr,
+                           u16_t port)
 {
     (void)arg, (void)pcb, (void)addr, (void)port;
     datagrams++;
@@ -272,7 +274,8 @@ static void a_scattered_header_without_memory_is_a_counted_drop(void **state)
 
 /* ---- out ---- */
 
-static void send_datagram(struct udp_pcb *pcb, const char *text, size_t len, pbuf_type type, err_t want)
+static void send_datagram(struct udp_pcb *pcb, const char *text, size_t len, pbuf_type type,
+                          err_t want)
 {
     ip_addr_t to;
     struct pbuf *p = pbuf_alloc(PBUF_TRANSPORT, (u16_t)len, type);
