@@ -43,7 +43,7 @@ static bool same(char a, char b)
 
 size_t cmdline_distance(const char *a, const char *b)
 {
-    const size_t a_len = strlen(a), b_len = strlen(b);
+    const size_t a_len = strnlen(a, CMDLINE_KEY_MAX + 1), b_len = strnlen(b, CMDLINE_KEY_MAX + 1);
     if (a_len > CMDLINE_KEY_MAX || b_len > CMDLINE_KEY_MAX)
         return SIZE_MAX;
 
@@ -65,7 +65,13 @@ size_t cmdline_distance(const char *a, const char *b)
     return row[a_len % 3][b_len];
 }
 
-size_t cmdline_slack(const char *typed)
+size_t cmdline_near(const char *typed, const char *key)
 {
-    return size_max(1, strlen(typed) / 3);
+    const size_t typed_len = strlen(typed), key_len = strlen(key);
+    const size_t slack = size_max(1, typed_len / 3);
+    /* The lengths alone rule most keys out. */
+    if (size_max(typed_len, key_len) - size_min(typed_len, key_len) > slack)
+        return SIZE_MAX;
+    const size_t distance = cmdline_distance(typed, key);
+    return distance <= slack ? distance : SIZE_MAX;
 }

@@ -23,7 +23,10 @@ char *cmdline_word(char **at);
 enum { CMDLINE_KEY_MAX = 40 };
 size_t cmdline_distance(const char *a, const char *b);
 
-/* How far a key may be from what was typed for "did you mean": one letter in three, but at least one. */
-size_t cmdline_slack(const char *typed);
+/*
+ * The distance, if `key` is near enough to what was typed for "did you mean": one letter in three may differ, but
+ * always one. Else SIZE_MAX.
+ */
+size_t cmdline_near(const char *typed, const char *key);
 
 #endif

@@ -311,14 +311,14 @@ static const struct option_row *nearest_to(const char *key)
     size_t best_distance = SIZE_MAX;
     for (size_t i = 0; i < ROW_COUNT; i++) {
         const char *dot = strchr(rows[i].key, '.');
-        const size_t whole = cmdline_distance(key, rows[i].key);
-        const size_t end = dot ? cmdline_distance(key, dot + 1) : SIZE_MAX;
+        const size_t whole = cmdline_near(key, rows[i].key);
+        const size_t end = dot ? cmdline_near(key, dot + 1) : SIZE_MAX;
         if (size_min(whole, end) < best_distance) {
             best_distance = size_min(whole, end);
             best = &rows[i];
         }
     }
-    return best_distance <= cmdline_slack(key) ? best : NULL;
+    return best;
 }
 
 /* "net.ip" and "eth0.ip" are near "ip", too. */
