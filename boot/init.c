@@ -27,6 +27,7 @@
 #include "lib/options.h"
 #include "lib/page_alloc.h"
 #include "lib/random.h"
+#include "lib/thread.h"
 #include "lib/version.h"
 #include "port/cpu.h"
 #include "port/irq.h"
@@ -140,6 +141,12 @@ static void register_counters(void)
     log_register_counters();
 }
 
+/* What to do while every thread waits, unless the network has something better. */
+static void halt_until(uint64_t deadline_us)
+{
+    cpu_idle(deadline_us, NULL, NULL);
+}
+
 static void run_constructors(void)
 {
     for (void (*const *fn)(void) = init_array_start; fn < init_array_end; fn++)
@@ -160,6 +167,7 @@ _Noreturn void boot_main(uint32_t magic, uint32_t info_addr)
     const int no_lapic = irq_init();
     clock_init(boot_tsc);
     idle_init();
+    thread_set_idle(halt_until);
     register_counters();
     console_file_init();
 

@@ -15,6 +15,7 @@ enum {
     WINDOW_READS_MAX = 100000, /* a reference that hasn't moved by then doesn't count */
     DISAGREE_PERCENT = 2,
     REFINE_AFTER_US = 1000000, /* 1 µs of error in a reading is then 1 ppm */
+    REFINE_TRIES = 100, /* the PIT wraps every 55 ms, which a quiet program may sleep through */
 };
 #define TSC_HZ_GUESS 1000000000ull
 
@@ -32,7 +33,7 @@ static struct {
     struct time_ref ref;
     struct time_sample from;
     uint64_t from_us; /* our time at `from` */
-    bool wanted;
+    unsigned tries;   /* left; 0 when it is done or given up */
 } refine;
 
 static void set_rate(uint64_t hz, uint64_t anchor_tsc, uint64_t anchor_ns)
@@ -67,95 +68,119 @@ static bool agree(uint64_t a, uint64_t b)
     return difference < a / 100 * DISAGREE_PERCENT;
 }
 
-/* One window on all references at once, and on the LAPIC timer. Returns the TSC's rate, or 0. */
-static uint64_t measure(void)
+static uint32_t lapic_read(void)
+{
+    return UINT32_MAX - lapic_timer_left(); /* it counts down */
+}
+static const struct time_ref lapic_ref = {.name = "LAPIC", .mask = UINT32_MAX, .read = lapic_read};
+
+static struct time_sample lapic_from, lapic_to;
+
+static uint64_t lapic_rate(void)
+{
+    const uint64_t counted = (uint64_t)(lapic_to.count - lapic_from.count) * LAPIC_TIMER_DIVISOR;
+    return (uint64_t)((unsigned __int128)counted * tsc_hz / (lapic_to.tsc - lapic_from.tsc));
+}
+
+/* The rate to believe: the first reference's that has one. Says so if another disagrees. */
+static uint64_t judge(const struct time_ref *refs, const uint64_t *rates, unsigned count,
+                      unsigned *believed)
+{
+    *believed = 0;
+    while (*believed < count - 1 && rates[*believed] == 0)
+        ++*believed;
+    const uint64_t hz = rates[*believed];
+    for (unsigned i = *believed + 1; hz != 0 && i < count; i++) {
+        if (rates[i] != 0 && !agree(hz, rates[i]))
+            log_warn("clock", "TSC %llu MHz by %s, which is believed, but %llu MHz by %s",
+                     (unsigned long long)(hz / US_PER_S), refs[*believed].name,
+                     (unsigned long long)(rates[i] / US_PER_S), refs[i].name);
+    }
+    return hz;
+}
+
+/* One window on all references at once, and on the LAPIC timer. Sets tsc_hz; 0: failed. */
+static void measure(bool lapic_wanted)
 {
     struct time_ref refs[TIME_REFS_MAX];
     struct time_sample from[TIME_REFS_MAX], to[TIME_REFS_MAX];
-    uint64_t rate[TIME_REFS_MAX];
+    uint64_t rates[TIME_REFS_MAX];
     const unsigned count = time_refs_find(refs);
 
-    if (irq_has_lapic())
+    if (lapic_wanted) {
         lapic_timer_start(UINT32_MAX);
-    const uint32_t lapic_from = irq_has_lapic() ? lapic_timer_left() : 0;
-    const uint64_t lapic_from_tsc = cpu_cycles();
+        lapic_from = time_ref_sample(&lapic_ref);
+    }
     for (unsigned i = 0; i < count; i++)
         from[i] = time_ref_sample(&refs[i]);
-
     for (unsigned i = 0; i < count && !wait_window(&refs[i], from[i].count); i++)
         ;
-
     for (unsigned i = 0; i < count; i++) {
         to[i] = time_ref_sample(&refs[i]);
-        rate[i] = time_ref_rate(&refs[i], from[i], to[i]);
+        rates[i] = time_ref_rate(&refs[i], from[i], to[i]);
     }
-    const uint64_t lapic_tsc = cpu_cycles() - lapic_from_tsc;
-    const uint32_t lapic_counted = irq_has_lapic() ? lapic_from - lapic_timer_left() : 0;
-    if (irq_has_lapic())
-        lapic_timer_start(0);
 
-    const unsigned best = rate[0] != 0 ? 0 : count - 1;
-    if (rate[best] == 0)
-        return 0;
-    if (rate[0] != 0 && rate[count - 1] != 0 && !agree(rate[0], rate[count - 1]))
-        log_warn("clock", "%s says %llu MHz, %s says %llu MHz", refs[0].name,
-                 (unsigned long long)(rate[0] / 1000000), refs[count - 1].name,
-                 (unsigned long long)(rate[count - 1] / 1000000));
+    unsigned best;
+    tsc_hz = judge(refs, rates, count, &best);
+    if (lapic_wanted) {
+        lapic_to = time_ref_sample(&lapic_ref);
+        lapic_timer_start(0);
+    }
     source = refs[best].name;
     refine.ref = refs[best];
     refine.from = to[best];
-    refine.wanted =
-        best == 0 && count > 1; /* the PIT wraps too soon to be measured against for long */
-    if (lapic_hz == 0)
-        lapic_hz = (uint64_t)((unsigned __int128)lapic_counted * LAPIC_TIMER_DIVISOR * rate[best] /
-                              lapic_tsc);
-    return rate[best];
+    refine.tries = tsc_hz != 0 ? REFINE_TRIES : 0;
 }
 
-static uint64_t find_rate(void)
+static void find_rates(void)
 {
-    const bool lapic_known = lapic_hz != 0 || cpu_facts.tsc_deadline || !irq_has_lapic();
-    if (cpu_facts.tsc_hz != 0 && lapic_known) {
+    const bool lapic_wanted = irq_has_lapic() && !cpu_facts.tsc_deadline && cpu_facts.lapic_hz == 0;
+    lapic_hz = cpu_facts.lapic_hz;
+    if (cpu_facts.tsc_hz == 0 || lapic_wanted)
+        measure(lapic_wanted);
+    if (cpu_facts.tsc_hz != 0) {
+        tsc_hz = cpu_facts.tsc_hz;
         source = "CPUID";
-        return cpu_facts.tsc_hz;
+        refine.tries = 0;
     }
-    uint64_t hz = measure();
-    if (hz == 0) {
+    if (tsc_hz == 0) {
+        tsc_hz = rtc_tsc_rate();
         source = "RTC";
-        hz = rtc_tsc_rate();
     }
-    if (hz == 0) {
-        source = "a guess";
-        hz = TSC_HZ_GUESS;
+    if (tsc_hz == 0) {
         log_warn("clock", "no timer to measure the TSC against: taken as 1 GHz");
+        tsc_hz = TSC_HZ_GUESS;
+        source = "a guess";
     }
-    return cpu_facts.tsc_hz != 0 ? cpu_facts.tsc_hz : hz;
+    if (lapic_wanted)
+        lapic_hz = lapic_rate();
 }
 
 void clock_init(uint64_t boot_tsc)
 {
-    lapic_hz = cpu_facts.lapic_hz;
-    set_rate(find_rate(), boot_tsc, 0);
+    find_rates();
+    set_rate(tsc_hz, boot_tsc, 0);
     refine.from_us = clock_now_us();
 }
 
 void clock_refine(void)
 {
-    if (!refine.wanted)
+    if (refine.tries == 0)
         return;
+    const uint64_t wrap_us = (uint64_t)refine.ref.mask * US_PER_S / refine.ref.hz;
     const uint64_t elapsed_us = clock_now_us() - refine.from_us;
-    if (elapsed_us < REFINE_AFTER_US)
+    if (elapsed_us < REFINE_AFTER_US && elapsed_us < wrap_us / 2)
         return;
 
-    const uint64_t wrap_us = (uint64_t)refine.ref.mask * US_PER_S / refine.ref.hz;
     const struct time_sample now = time_ref_sample(&refine.ref);
-    if (elapsed_us > wrap_us * 9 / 10) { /* may have wrapped: start over from here */
+    if (elapsed_us > wrap_us / 10 * 9) { /* may have wrapped: start over from here */
         refine.from = now;
         refine.from_us = clock_now_us();
+        refine.tries--;
         return;
     }
     const uint64_t hz = time_ref_rate(&refine.ref, refine.from, now);
-    refine.wanted = false;
+    refine.tries = 0;
     if (hz != 0 && agree(hz, tsc_hz))
         set_rate(hz, now.tsc,
                  anchor.ns + tick_scale_apply(anchor.ns_per_tick, now.tsc - anchor.tsc));
