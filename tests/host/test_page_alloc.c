@@ -154,6 +154,22 @@ static void single_pages_come_from_the_top_and_come_again_when_given(void **stat
     assert_int_equal(idx_of(page_take(1)), 197);
 }
 
+static void single_pages_go_on_in_the_next_lower_range(void **state)
+{
+    const struct page_range ranges[] = {range(0, 70), range(100, 65), range(300, 2)};
+
+    (void)state;
+    assert_int_equal(page_init(ranges, ARRAY_COUNT(ranges)), 0);
+    for (size_t i = 301; i >= 300; i--)
+        assert_int_equal(idx_of(page_take(1)), i);
+    for (size_t i = 164; i >= 100; i--)
+        assert_int_equal(idx_of(page_take(1)), i);
+    assert_int_equal(idx_of(page_take(1)), 69);
+    page_give((void *)page_at(300), 1);
+    assert_int_equal(idx_of(page_take(1)), 300);
+    assert_int_equal(idx_of(page_take(1)), 68);
+}
+
 static void parts_of_a_run_may_be_given_back(void **state)
 {
     (void)state;
@@ -445,6 +461,7 @@ int main(void)
         cmocka_unit_test(runs_never_reach_across_a_hole),
         cmocka_unit_test(the_books_stay_where_the_largest_range_starts_even_when_it_joins_another),
         cmocka_unit_test(single_pages_come_from_the_top_and_come_again_when_given),
+        cmocka_unit_test(single_pages_go_on_in_the_next_lower_range),
         cmocka_unit_test(parts_of_a_run_may_be_given_back),
         cmocka_unit_test(the_heap_starts_at_the_longest_free_run_and_the_lowest_of_equals),
         cmocka_unit_test(asking_for_more_than_there_is_takes_nothing),
