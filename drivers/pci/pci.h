@@ -1,9 +1,8 @@
 /*
  * PCI functions: find them, read their configuration space, size their BARs. PCI Local Bus 3.0, chapter 6.
  *
- * Configuration mechanism #1 (ports 0xCF8/0xCFC, §3.2.2.3.2). Nothing that a function says is trusted further than
- * its 256 bytes of configuration space reach: capability lists that loop or leave it just end.
- * Boot only: the address port is shared.
+ * Nothing that a function says is trusted further than its 256 bytes of configuration space reach: capability
+ * lists that loop just end, BARs that make no sense don't exist. Boot only.
  */
 #ifndef DRIVERS_PCI_PCI_H
 #define DRIVERS_PCI_PCI_H
@@ -36,27 +35,40 @@ enum pci_command {
 
 enum pci_capability_id { PCI_CAP_VENDOR = 0x09, PCI_CAP_MSIX = 0x11 };
 
+struct pci_function;
+
+/* How configuration space is reached. offset is aligned to bytes, which is 1, 2 or 4. */
+struct pci_access {
+    uint32_t (*read)(const struct pci_function *fn, uint16_t offset, unsigned bytes);
+    void (*write)(const struct pci_function *fn, uint16_t offset, unsigned bytes, uint32_t value);
+};
+
+/* Configuration mechanism #1: ports 0xCF8 and 0xCFC (§3.2.2.3.2). */
+extern const struct pci_access pci_ports;
+
 /* §6.2.5.1. size 0: no such BAR (also the upper half of a 64-bit one). base 0: firmware assigned nothing. */
 struct pci_bar {
-    uint64_t base, size; /* bytes */
+    uint64_t base, size; /* bytes; size a power of two, base a multiple of it */
     bool io;             /* port space instead of memory */
 };
 
 struct pci_function {
+    const struct pci_access *access;
     uint8_t bus, slot, fn;
     uint16_t vendor, device, subsystem;
     uint8_t revision;
-    uint8_t irq_line; /* as firmware routed INTx to the PICs; 255 = not */
-    struct pci_bar bar[PCI_BARS];
-    char where[12]; /* "00:03.0" */
+    uint8_t irq_line;             /* as firmware routed INTx to the PICs; 255 = not */
+    struct pci_bar bar[PCI_BARS]; /* after pci_size_bars() */
+    char where[12];               /* "00:03.0" */
 };
 
 /*
  * Call `found` for every function but bridges, in order of bus, slot and function, bridges' secondary buses
  * (as firmware numbered them) behind the bus they hang from. Each bus is visited once, so that
- * bridges pointing in a circle end. The function is `found`'s only during the call.
+ * bridges pointing in a circle end. The function is `found`'s only during the call; its BARs aren't sized.
  */
-void pci_scan(void (*found)(void *arg, const struct pci_function *fn), void *arg);
+void pci_scan(const struct pci_access *access,
+              void (*found)(void *arg, const struct pci_function *fn), void *arg);
 
 /* Configuration space at natural width. offset < PCI_CONFIG_BYTES, aligned. All ones when the function is gone. */
 uint8_t pci_read8(const struct pci_function *fn, uint8_t offset);
@@ -68,11 +80,19 @@ void pci_write32(const struct pci_function *fn, uint8_t offset, uint32_t value);
 /* Set and clear bits of the command register. */
 void pci_command(const struct pci_function *fn, uint16_t set, uint16_t clear);
 
+/* Where a walk through the capabilities is. All zeros: before the first. */
+struct pci_cap_walk {
+    uint8_t at, steps;
+};
+
 /*
- * The offset of the next capability with this id behind `after` (0: from the start), or 0.
- * At most 48 steps; pointers below 0x40 end the list (§6.7).
+ * The offset (0x40 …, a multiple of 4) of the next capability with this id, or 0 at the end. A list takes at
+ * most 48 steps, then it loops and has ended; so do pointers below 0x40 (§6.7).
  */
-uint8_t pci_capability(const struct pci_function *fn, uint8_t id, uint8_t after);
+uint8_t pci_next_capability(const struct pci_function *fn, struct pci_cap_walk *walk, uint8_t id);
+
+/* Fill fn->bar. The function must not be in use: it doesn't decode addresses meanwhile. */
+void pci_size_bars(struct pci_function *fn);
 
 /*
  * [offset, offset + len) of a BAR, addressable. For memory BARs only.

@@ -1,6 +1,7 @@
 #include "drivers/virtio/device.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "drivers/virtio/spec.h"
 #include "lib/log.h"
@@ -11,31 +12,32 @@ enum {
     CONFIG_TRIES = 16, /* a device that changes its configuration faster than we read it lies */
 };
 
+/* From our own record, so that nonsense read from the device isn't written back; but never is a bit cleared that it
+ * may have set itself (§2.1.1). */
 static void add_status(struct virtio_dev *dev, uint8_t bits)
 {
-    dev->transport->set_status(dev, (uint8_t)(dev->transport->get_status(dev) | bits));
+    dev->status |= bits;
+    const uint8_t theirs = dev->transport->get_status(dev) & VIRTIO_S_NEEDS_RESET;
+    dev->transport->set_status(dev, dev->status | theirs);
 }
 
 int virtio_reset(struct virtio_dev *dev)
 {
     const uint64_t deadline_us = clock_now_us() + VIRTIO_RESET_TIMEOUT_MS * 1000ull;
 
+    dev->status = 0;
     dev->transport->set_status(dev, 0);
     /* Status reads 0 once the device has let go of everything (§4.1.4.3.2). */
-    while (dev->transport->get_status(dev) != 0) {
+    for (;;) {
+        const uint8_t status = dev->transport->get_status(dev);
+        if (status == 0)
+            return 0;
+        if (status == VIRTIO_S_GONE)
+            return -ENODEV;
         if (clock_now_us() >= deadline_us)
             return -ETIMEDOUT;
         clock_spin_us(RESET_STEP_US);
     }
-    return 0;
-}
-
-static int give_up(struct virtio_dev *dev, int err, const char *why)
-{
-    log_error("virtio", "%s: %s", dev->where, why);
-    add_status(dev, VIRTIO_S_FAILED);
-    dev->accepted = 0;
-    return err;
 }
 
 /* Drop bits whose prerequisite is missing, until none is. */
@@ -53,40 +55,56 @@ static uint64_t close_dependencies(uint64_t bits, const struct virtio_depend *de
     return bits;
 }
 
-static bool features_ok(struct virtio_dev *dev)
+/* Which of what is offered to accept. */
+static uint64_t choose(const struct virtio_dev *dev, uint64_t wanted,
+                       const struct virtio_depend *depends)
 {
+    /* The legacy interface has 32 bits only (§2.2.3); on the modern one VERSION_1 is a must (§6.1). */
+    const uint64_t carried = dev->transport->legacy ? UINT32_MAX : UINT64_MAX;
+
+    return close_dependencies(dev->offered & (wanted | VIRTIO_VERSION_1) & carried, depends);
+}
+
+static int give_up(struct virtio_dev *dev, const char *why, uint64_t bits)
+{
+    log_error("virtio", "%s: %s %#llx", dev->where, why, (unsigned long long)bits);
+    add_status(dev, VIRTIO_S_FAILED);
+    return -ENOTSUP;
+}
+
+/* §3.1.1 steps 5 and 6. Legacy devices know no FEATURES_OK (§3.1.2). */
+static bool features_stick(struct virtio_dev *dev, uint64_t bits)
+{
+    dev->transport->set_features(dev, bits);
+    if (dev->transport->legacy)
+        return true;
     add_status(dev, VIRTIO_S_FEATURES_OK);
-    return (dev->transport->get_status(dev) & VIRTIO_S_FEATURES_OK) != 0;
+    const uint8_t status = dev->transport->get_status(dev);
+    return status != VIRTIO_S_GONE && (status & VIRTIO_S_FEATURES_OK) != 0;
 }
 
 int virtio_negotiate(struct virtio_dev *dev, uint64_t wanted, uint64_t required,
                      const struct virtio_depend *depends)
 {
-    int err = virtio_reset(dev);
-
+    dev->accepted = 0;
+    const int err = virtio_reset(dev);
     if (err) {
-        log_error("virtio", "%s: reset never ends", dev->where);
+        log_error("virtio", "%s: %s", dev->where,
+                  err == -ENODEV ? "nothing answers any more" : "its reset never ends");
         return err;
     }
     add_status(dev, VIRTIO_S_ACKNOWLEDGE);
     add_status(dev, VIRTIO_S_DRIVER);
 
+    if (!dev->transport->legacy)
+        required |= VIRTIO_VERSION_1;
     dev->offered = dev->transport->get_features(dev);
-    uint64_t bits = dev->offered & wanted;
-    /* The legacy interface has 32 bits only (§2.2.3); on the modern one VERSION_1 is a must (§6.1). */
-    if (dev->transport->legacy)
-        bits &= UINT32_MAX;
-    else if ((dev->offered >> VIRTIO_F_VERSION_1 & 1) == 0)
-        return give_up(dev, -ENOTSUP, "a modern device that doesn't offer VERSION_1");
-    else
-        bits |= 1ull << VIRTIO_F_VERSION_1;
-    bits = close_dependencies(bits, depends);
-    if ((bits & required) != required)
-        return give_up(dev, -ENOTSUP, "the device doesn't offer what the driver needs");
-
-    dev->transport->set_features(dev, bits);
-    if (!dev->transport->legacy && !features_ok(dev))
-        return give_up(dev, -ENOTSUP, "the device refuses the features that it offered");
+    const uint64_t bits = choose(dev, wanted, depends);
+    if (required & ~bits)
+        return give_up(dev, "it doesn't offer the features that it can't be driven without:",
+                       required & ~bits);
+    if (!features_stick(dev, bits))
+        return give_up(dev, "it refuses features that it offered:", bits);
     dev->accepted = bits;
     return 0;
 }
@@ -103,7 +121,9 @@ bool virtio_needs_reset(struct virtio_dev *dev)
     return status == VIRTIO_S_GONE || (status & VIRTIO_S_NEEDS_RESET) != 0;
 }
 
-int virtio_config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len)
+/* ---- configuration ---- */
+
+static int read_with_generation(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len)
 {
     for (int i = 0; i < CONFIG_TRIES; i++) {
         const uint8_t before = dev->transport->config_generation(dev);
@@ -115,4 +135,31 @@ int virtio_config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint3
             return 0;
     }
     return -EAGAIN;
+}
+
+static int read_until_same(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len)
+{
+    uint8_t again[VIRTIO_CONFIG_READ_MAX];
+
+    int err = dev->transport->config_read(dev, offset, buf, len);
+    for (int i = 0; !err && i < CONFIG_TRIES; i++) {
+        err = dev->transport->config_read(dev, offset, again, len);
+        if (err)
+            return err;
+        if (memcmp(buf, again, len) == 0)
+            return 0;
+        memcpy(buf, again, len);
+    }
+    return err ? err : -EAGAIN;
+}
+
+int virtio_config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len)
+{
+    if (len > VIRTIO_CONFIG_READ_MAX)
+        return -ERANGE;
+    const int err = dev->transport->legacy ? read_until_same(dev, offset, buf, len)
+                                           : read_with_generation(dev, offset, buf, len);
+    if (err == -EAGAIN)
+        log_once(LOG_ERROR, "virtio", "%s: its configuration never settles", dev->where);
+    return err;
 }

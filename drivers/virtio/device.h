@@ -12,7 +12,11 @@
 
 #include "lib/types.h"
 
-enum { VIRTIO_RESET_TIMEOUT_MS = 1000, VIRTIO_NO_VECTOR = 0xffff };
+enum {
+    VIRTIO_RESET_TIMEOUT_MS = 1000, /* QEMU's takes microseconds, hardware's up to some 100 ms */
+    VIRTIO_NO_VECTOR = 0xffff,
+    VIRTIO_CONFIG_READ_MAX = 64, /* bytes of one virtio_config_read() */
+};
 
 struct virtio_dev;
 struct virtqueue;
@@ -25,22 +29,24 @@ struct virtio_queue_mem {
 
 struct virtio_transport {
     const char *name; /* "modern", "legacy" */
-    bool legacy;      /* 10-byte header without MRG, legacy ring layout (§2.7.2), ≤ 32 feature bits */
+    bool legacy; /* 10-byte header without MRG, legacy ring layout (§2.7.2), ≤ 32 feature bits */
 
     uint8_t (*get_status)(struct virtio_dev *dev);
     void (*set_status)(struct virtio_dev *dev, uint8_t status);
     uint64_t (*get_features)(struct virtio_dev *dev);
     void (*set_features)(struct virtio_dev *dev, uint64_t features);
     uint8_t (*config_generation)(struct virtio_dev *dev); /* legacy: constant */
-    /* Read len bytes of device config at offset, by natural-width accesses. -ERANGE past its end. */
+    /* Read len bytes of device config at offset. Aligned 2, 4 or 8 bytes are taken for one field and read in its
+     * natural width, all else byte by byte (§4.1.3.1). -ERANGE past its end. */
     int (*config_read)(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len);
     /* Entries that the device offers for queue idx; 0 = no such queue. May be any value: it is checked. */
     uint16_t (*queue_max_size)(struct virtio_dev *dev, uint16_t idx);
     /* Publish the rings, vector included, and enable. vector VIRTIO_NO_VECTOR = INTx or none.
-     * -EIO when the device refuses the vector (read back) or the queue. */
+     * -EIO when the device refuses the vector (read back) or the queue; -ENOMEM when the rings lie where it
+     * can't reach them (legacy: above 16 TiB). */
     int (*queue_setup)(struct virtio_dev *dev, uint16_t idx, const struct virtio_queue_mem *mem,
                        uint16_t vector);
-    /* The address of the notification register for queue idx, for vq kicks; see vq->kick. */
+    /* Tell the device that queue idx, which has been set up, holds new buffers. Hot: one register write. */
     void (*notify)(struct virtio_dev *dev, uint16_t idx);
     /* INTx only: read (and clear) ISR. Returns its bits: 1 queue, 2 config. */
     uint8_t (*read_isr)(struct virtio_dev *dev);
@@ -49,12 +55,12 @@ struct virtio_transport {
 
 struct virtio_dev {
     const struct virtio_transport *transport;
-    void *transport_data;     /* owned by the transport */
-    uint16_t device_id;       /* virtio device type: 1 = network */
-    uint64_t offered;         /* feature bits as offered */
-    uint64_t accepted;        /* as negotiated; 0 before virtio_negotiate */
-    bool msix;                /* vectors are in use; ISR must not be read (§4.1.5.4) */
-    char where[16];           /* "00:03.0", for log lines */
+    uint16_t device_id; /* virtio device type: 1 = network */
+    uint64_t offered;   /* feature bits as offered */
+    uint64_t accepted;  /* as negotiated; 0 before virtio_negotiate */
+    uint8_t status;     /* the status bits we have set (§2.1) */
+    bool msix;          /* vectors are in use; ISR must not be read (§4.1.5.4) */
+    char where[16];     /* "00:03.0", for log lines */
 };
 
 /*
@@ -66,8 +72,11 @@ struct virtio_dev {
  *   depends   list of {bit, needs_mask}: bit is dropped unless any of needs_mask was accepted; repeated
  *             until nothing changes; ends with {0, 0}
  *
- * Returns 0 with dev->accepted set; -ETIMEDOUT when reset never ends; -ENOTSUP when a required bit
- * is not offered or FEATURES_OK doesn't stick (the device is then FAILED).
+ * VERSION_1 is required on a modern transport whether or not the caller says so (§6.1); legacy transports carry 32
+ * bits. Every failure has been logged, in one line.
+ *
+ * Returns 0 with dev->accepted set; virtio_reset()'s errors; -ENOTSUP when a required bit is not offered or
+ * FEATURES_OK doesn't stick (the device is then FAILED).
  */
 struct virtio_depend {
     uint64_t bit, needs_any;
@@ -82,11 +91,14 @@ void virtio_start(struct virtio_dev *dev);
 bool virtio_needs_reset(struct virtio_dev *dev);
 
 /* Reset and wait until status reads 0 (bounded). After it the device no longer touches our memory
- * (§2.4.2). Returns 0 or -ETIMEDOUT. */
+ * (§2.4.2). Returns 0; -ETIMEDOUT; -ENODEV at once when nothing answers any more. */
 int virtio_reset(struct virtio_dev *dev);
 
-/* Read device config consistently: the read is repeated while config_generation changes, a bounded
- * number of times (§2.5.3). Returns 0, -ERANGE, or -EAGAIN when it never settles. */
+/*
+ * Read device config consistently, a bounded number of times: again while config_generation changes (§2.5.3),
+ * on legacy, which has none, until two reads agree (§2.5.4).
+ * Returns 0; -ERANGE past its end or with len > VIRTIO_CONFIG_READ_MAX; -EAGAIN when it never settles.
+ */
 int virtio_config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len);
 
 static inline bool virtio_has(const struct virtio_dev *dev, unsigned bit)

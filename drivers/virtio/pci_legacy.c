@@ -72,7 +72,7 @@ static void set_features(struct virtio_dev *dev, uint64_t features)
     write32(virtio_pci_of(dev), VIRTIO_LEGACY_DRIVER_FEATURES, (uint32_t)features);
 }
 
-/* There is none; a field read while it changes may be torn (§2.5.4), so readers ask for single fields. */
+/* There is none: virtio_config_read() reads twice instead (§2.5.4). */
 static uint8_t config_generation(struct virtio_dev *dev)
 {
     (void)dev;
@@ -124,15 +124,17 @@ static int queue_setup(struct virtio_dev *dev, uint16_t idx, const struct virtio
     const dma_addr page = mem->desc >> PAGE_SHIFT;
 
     if (page == 0 || page > UINT32_MAX)
-        return -EIO;
+        return -ENOMEM;
     write16(vp, VIRTIO_LEGACY_QUEUE_SELECT, idx);
+    if (read16(vp, VIRTIO_LEGACY_QUEUE_SIZE) != mem->size)
+        return -EIO; /* it can't be chosen */
     if (dev->msix) {
         write16(vp, VIRTIO_LEGACY_QUEUE_VECTOR, vector);
         if (read16(vp, VIRTIO_LEGACY_QUEUE_VECTOR) != vector)
             return -EIO;
     }
     write32(vp, VIRTIO_LEGACY_QUEUE_ADDRESS, (uint32_t)page);
-    return 0;
+    return read32(vp, VIRTIO_LEGACY_QUEUE_ADDRESS) == page ? 0 : -EIO;
 }
 
 static void notify(struct virtio_dev *dev, uint16_t idx)
@@ -165,14 +167,14 @@ int virtio_pci_legacy_open(struct virtio_pci *vp)
         return -ENODEV;
     if (bar->size < REGISTER_BYTES || bar->base == 0)
         return -ENODEV;
-    if (bar->io) {
+    if (bar->io)
         vp->port = (uint16_t)bar->base;
-    } else {
+    else
         vp->memory = pci_map(&vp->fn, 0, 0, bar->size);
-        if (!vp->memory)
-            return -ENODEV;
-    }
+    if (!bar->io && !vp->memory)
+        return -ENODEV;
     vp->dev.transport = &legacy;
-    pci_command(&vp->fn, PCI_COMMAND_IO | PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
+    /* Only what BAR 0 needs: another one may have no address, and would then answer at 0. */
+    pci_command(&vp->fn, (bar->io ? PCI_COMMAND_IO : PCI_COMMAND_MEMORY) | PCI_COMMAND_MASTER, 0);
     return 0;
 }

@@ -20,6 +20,7 @@ enum virtio_status {
 
 /* §6 */
 enum { VIRTIO_F_VERSION_1 = 32 };
+#define VIRTIO_VERSION_1 (1ull << VIRTIO_F_VERSION_1)
 
 /* §4.1.2: device IDs. Transitional devices have their type in the subsystem ID. */
 enum {
@@ -86,7 +87,7 @@ enum virtio_legacy_register {
     VIRTIO_LEGACY_ISR = 19,            /* 8, read clears */
     VIRTIO_LEGACY_CONFIG_VECTOR = 20,  /* 16, only while MSI-X is on … */
     VIRTIO_LEGACY_QUEUE_VECTOR = 22,
-    VIRTIO_LEGACY_CONFIG = 20,      /* … and then the device's own configuration starts at 24 */
+    VIRTIO_LEGACY_CONFIG = 20, /* … and then the device's own configuration starts at 24 */
     VIRTIO_LEGACY_CONFIG_MSIX = 24,
 };
 

@@ -1,7 +1,6 @@
 #include "drivers/virtio/virtio_pci.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "drivers/virtio/spec.h"
@@ -17,20 +16,37 @@ bool virtio_pci_match(const struct pci_function *fn, uint16_t type)
            fn->device <= VIRTIO_PCI_TRANSITIONAL_LAST && fn->subsystem == type;
 }
 
+static uint16_t type_of(const struct pci_function *fn)
+{
+    return fn->device >= VIRTIO_PCI_MODERN_FIRST ? (uint16_t)(fn->device - VIRTIO_PCI_MODERN_FIRST)
+                                                 : fn->subsystem;
+}
+
+static bool lacks_address(const struct pci_function *fn)
+{
+    for (unsigned i = 0; i < PCI_BARS; i++) {
+        if (fn->bar[i].size != 0 && fn->bar[i].base == 0)
+            return true;
+    }
+    return false;
+}
+
 int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn)
 {
     *vp = (struct virtio_pci){.fn = *fn, .irqs = VIRTIO_IRQ_NONE};
     memcpy(vp->dev.where, fn->where, sizeof(fn->where));
+    vp->dev.device_id = type_of(fn);
+    pci_size_bars(&vp->fn);
+    pci_command(&vp->fn, PCI_COMMAND_NO_INTX, 0); /* until somebody listens */
 
-    if (virtio_pci_modern_open(vp) == 0)
-        return 0;
-    const bool transitional = fn->device <= VIRTIO_PCI_TRANSITIONAL_LAST;
-    if (virtio_pci_legacy_open(vp) == 0)
-        return 0;
-    log_error("virtio", "%s: %s", fn->where,
-              transitional ? "neither its modern nor its legacy registers can be reached"
-                           : "its registers can't be reached (BAR not assigned, or out of reach)");
-    return -ENODEV;
+    if (virtio_pci_modern_open(vp) && virtio_pci_legacy_open(vp)) {
+        log_error("virtio", "%s: its registers can't be reached%s", fn->where,
+                  lacks_address(&vp->fn) ? ": firmware gave them no address" : "");
+        return -ENODEV;
+    }
+    if (msix_open(&vp->msix, &vp->fn) == -EINVAL) /* without one, msix_add() says so */
+        log_warn("virtio", "%s: its MSI-X table can't be reached and isn't used", fn->where);
+    return 0;
 }
 
 /* ---- interrupts: each only tells on_event(), which sets flags ---- */
@@ -49,88 +65,102 @@ static void config_event(void *arg)
     vp->on_event(vp->on_event_arg, true);
 }
 
-/* Reading the ISR also lowers the line (§4.1.4.5); 0 means that another function on it called. */
+/*
+ * Reading the ISR also lowers the line (§4.1.4.5); 0 means that another function on it called. Not to be read while
+ * MSI-X is in use (§4.1.5.4): a handler once attached stays, so it looks.
+ */
 static void line_event(void *arg)
 {
     struct virtio_pci *vp = arg;
-    const uint8_t isr = vp->dev.transport->read_isr(&vp->dev);
 
+    if (vp->irqs != VIRTIO_IRQ_LINE)
+        return;
+    const uint8_t isr = vp->dev.transport->read_isr(&vp->dev);
     if (isr)
         vp->on_event(vp->on_event_arg, (isr & VIRTIO_ISR_CONFIG) != 0);
 }
 
-/* One for the configuration first (unless shared), then the queues'. */
-static int add_vectors(struct virtio_pci *vp, enum virtio_pci_irqs kind, uint16_t queue_count,
-                       uint16_t *vectors)
+/* Entry 0 is the configuration's, or everybody's; the others are queues'. Fill those that aren't yet. */
+static int fill_entries(struct virtio_pci *vp, uint16_t count)
 {
-    int vector = msix_add(&vp->msix, config_event, vp);
-
-    for (uint16_t i = 0; i < queue_count && vector >= 0; i++) {
-        if (kind == VIRTIO_IRQ_PER_QUEUE || (kind == VIRTIO_IRQ_TWO && i == 0))
-            vector = msix_add(&vp->msix, queue_event, vp);
-        vectors[i] = (uint16_t)vector;
+    while (vp->msix.filled < count) {
+        const int entry =
+            msix_add(&vp->msix, vp->msix.filled == 0 ? config_event : queue_event, vp);
+        if (entry < 0)
+            return entry;
     }
-    return vector < 0 ? vector : 0;
+    return vp->msix.cap ? 0 : -ENOENT;
 }
 
 static int use_msix(struct virtio_pci *vp, enum virtio_pci_irqs kind, uint16_t queue_count,
                     uint16_t *vectors)
 {
-    int err = msix_open(&vp->msix, &vp->fn);
+    const uint16_t count = kind == VIRTIO_IRQ_PER_QUEUE ? (uint16_t)(1 + queue_count)
+                           : kind == VIRTIO_IRQ_TWO     ? 2
+                                                        : 1;
+    const int err = fill_entries(vp, count);
 
-    if (!err)
-        err = add_vectors(vp, kind, queue_count, vectors);
-    if (err) {
-        msix_close(&vp->msix);
+    if (err)
         return err;
-    }
     /* On first: while it is off, the legacy interface's vector registers don't exist. */
-    msix_enable(&vp->msix);
+    msix_enable(&vp->msix, count);
     vp->dev.msix = true;
+    for (uint16_t i = 0; i < queue_count; i++)
+        vectors[i] = kind == VIRTIO_IRQ_PER_QUEUE ? (uint16_t)(1 + i) : (uint16_t)(count - 1);
     return vp->dev.transport->config_vector(&vp->dev, 0);
 }
 
 static int use_line(struct virtio_pci *vp)
 {
-    int err = 0;
-
-    if (!vp->line_attached)
-        err = irq_line_attach(vp->fn.irq_line, line_event, vp);
-    if (err)
-        return err;
+    if (!vp->line_attached) {
+        const int err = irq_line_attach(vp->fn.irq_line, line_event, vp);
+        if (err)
+            return err;
+    }
     vp->line_attached = true;
     pci_command(&vp->fn, 0, PCI_COMMAND_NO_INTX);
     return 0;
+}
+
+static void silence(struct virtio_pci *vp)
+{
+    pci_command(&vp->fn, PCI_COMMAND_NO_INTX, 0);
+    msix_disable(&vp->msix);
+    vp->dev.msix = false;
+    vp->irqs = VIRTIO_IRQ_NONE;
 }
 
 int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
                     void (*on_event)(void *arg, bool config), void *arg, uint16_t queue_count,
                     uint16_t *vectors)
 {
+    silence(vp);
     vp->on_event = on_event;
     vp->on_event_arg = arg;
     vp->irqs = kind;
-    msix_close(&vp->msix);
-    vp->dev.msix = false;
     for (uint16_t i = 0; i < queue_count; i++)
         vectors[i] = VIRTIO_NO_VECTOR;
-    if (kind == VIRTIO_IRQ_NONE)
-        return 0;
-    return kind == VIRTIO_IRQ_LINE ? use_line(vp) : use_msix(vp, kind, queue_count, vectors);
+    int err = 0;
+    if (kind == VIRTIO_IRQ_LINE)
+        err = use_line(vp);
+    else if (kind != VIRTIO_IRQ_NONE)
+        err = use_msix(vp, kind, queue_count, vectors);
+    if (err)
+        silence(vp);
+    return err;
 }
 
 const char *virtio_pci_irqs_text(const struct virtio_pci *vp)
 {
-    static const char *const texts[VIRTIO_IRQ_KINDS] = {
-        "msi-x, a vector each", "msi-x, 2 vectors", "msi-x, 1 vector", "intx",
-        "no interrupt (the tick polls)"};
+    static const char *const texts[VIRTIO_IRQ_KINDS] = {"msi-x, a vector each", "msi-x, 2 vectors",
+                                                        "msi-x, 1 vector", "intx",
+                                                        "no interrupt (the tick polls)"};
 
     return texts[vp->irqs];
 }
 
 void virtio_pci_close(struct virtio_pci *vp)
 {
-    msix_close(&vp->msix);
-    vp->dev.msix = false;
-    pci_command(&vp->fn, PCI_COMMAND_NO_INTX, PCI_COMMAND_MASTER);
+    silence(vp);
+    pci_command(&vp->fn, 0, PCI_COMMAND_MASTER);
 }

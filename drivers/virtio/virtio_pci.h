@@ -49,8 +49,9 @@ struct virtio_pci {
 bool virtio_pci_match(const struct pci_function *fn, uint16_t type);
 
 /*
- * Make vp->dev ready for virtio_negotiate(). Returns 0; -ENODEV when neither interface can be reached (one log line).
- * vp must not move afterwards.
+ * Make vp->dev ready for virtio_negotiate(); no interrupts yet. Copies *fn and sizes its BARs. Returns 0; -ENODEV
+ * when neither interface can be reached (one log line). vp must not move afterwards, and lives for good:
+ * interrupt handlers keep its address.
  */
 int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn);
 
@@ -61,17 +62,17 @@ int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn);
  *   on_event     called in interrupt context for every event; config: the configuration may have changed, too
  *   vectors      receives what queue_setup() wants for each of queue_count queues
  *
- * Returns 0; -ENOENT when the function has no such kind; -ENOSPC, -EIO when the device or CPU refuses it. After an
- * error, or when queue_setup() refuses a vector, try the next kind.
+ * Returns 0; -ENOENT or -EINVAL when the function has no such kind; -ENOSPC, -EIO when the device or CPU refuses it.
+ * After an error, or when queue_setup() refuses a vector, try the next kind: what was taken is used again.
  */
 int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
                     void (*on_event)(void *arg, bool config), void *arg, uint16_t queue_count,
                     uint16_t *vectors);
 
-/* "msi-x 3", "intx 11", … for a log line. */
+/* "msi-x, a vector each", "intx", … for a log line. */
 const char *virtio_pci_irqs_text(const struct virtio_pci *vp);
 
-/* The device must have been reset. */
+/* No more interrupts, no more access to memory. The device should have been reset. */
 void virtio_pci_close(struct virtio_pci *vp);
 
 /* ---- between the files of this transport ---- */

@@ -92,6 +92,6 @@ size_t vnet_probe_all(struct netdev **out, size_t max, const struct opt_vnet *op
 {
     struct probe p = {.out = out, .max = max, .opt = opt};
 
-    pci_scan(found, &p);
+    pci_scan(&pci_ports, found, &p);
     return p.count;
 }
