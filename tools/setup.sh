@@ -13,7 +13,7 @@ export DEBIAN_FRONTEND=noninteractive # tshark would ask who may capture
 build="gcc binutils libc6-dev xz-utils python3 qemu-system-x86 iperf"
 
 # What `make test` needs besides: a second compiler, the test libraries, and real clients for the boot tests.
-test="clang libclang-rt-dev libcmocka-dev python3-pytest python3-scapy tcpdump tshark iproute2
+test="clang libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-scapy tcpdump tshark iproute2
     iputils-ping netcat-openbsd ncat dnsmasq-base iperf3 curl apache2-utils hping3 ndisc6 grub-pc-bin grub-common
     xorriso mtools util-linux procps"
 
