@@ -15,7 +15,7 @@ enum {
 /* Bytes that may be added to what is unacknowledged: SO_SNDBUF, within lwIP's own limit. */
 static size_t send_room(const struct sock *s)
 {
-    const size_t used = TCP_SND_BUF - tcp_sndbuf(s->pcb.tcp);
+    const size_t used = TCP_SND_BUF - s->pcb.tcp->snd_buf; /* tcp_sndbuf() cuts it to 16 bits */
 
     return s->send_limit > used ? s->send_limit - used : 0;
 }
