@@ -234,7 +234,7 @@ $(B)/fuzz/fuzz_%: $$(call host_obj,fuzz,fuzz_$$*) $(B)/fuzz/libringlet.a
 HOST_PROGRAMS := $(TESTS:%=$(B)/host-gcc/%) $(TESTS:%=$(B)/host-clang/%) $(FUZZERS:%=$(B)/host-gcc/%)
 HOST_RUNS     := $(TESTS:%=$(B)/host-gcc/%) $(TESTS:%=$(B)/host-clang/%) \
                  $(foreach f,$(FUZZERS),"$(B)/host-gcc/$f tests/fuzz/corpus/$(f:fuzz_%=%)")
-RUN_TESTS     := $(PYTHON) tools/run_tests.py --junit $(B)/results
+RUN_TESTS     := RINGLET_BUILD=$(abspath $(B)) RINGLET_DEPS=$(abspath $(DEPS)) $(PYTHON) tools/run_tests.py --junit $(B)/results
 TEST_NEEDS    := $(call setup,test) all $(TEST_APPS:%=$(B)/test/%.elf) $(B)/iperf.iso
 
 test: $(TEST_NEEDS) $(HOST_PROGRAMS) ## everything: host tests, tests of the build, boot tests

@@ -7,9 +7,8 @@
 #   ACCEL=tcg    or kvm
 #   QEMU_ARGS=   more arguments for QEMU
 #
-# The console is this terminal; Ctrl-C ends QEMU at once. Returns the image's own exit status; 0 when it was
-# ended by Ctrl-C.
-set -uo pipefail
+# The console is this terminal; Ctrl-C ends QEMU at once. Returns the image's own exit status.
+set -euo pipefail
 
 image=$1
 shift
@@ -30,14 +29,14 @@ for port in range(int(sys.argv[2]), 65536):
 END
 }
 
-netdev=user,id=n0
+forwards=()
 declare -A at
 forward() {
     local kind=$1 guest=$2 wanted=$3
     at[$kind$guest]=$(free_port "$kind" "$wanted")
     [ "${at[$kind$guest]}" = "$wanted" ] ||
         echo "run: port $wanted/$kind of this machine is taken; using ${at[$kind$guest]} instead"
-    netdev+=,hostfwd=$kind:127.0.0.1:${at[$kind$guest]}-:$guest
+    forwards+=(--forward "$kind:${at[$kind$guest]}:$guest")
 }
 forward tcp 5001 5001
 forward udp 5001 5001
@@ -53,26 +52,24 @@ forward tcp 19 7019
 option() { # $1 unless it is the program's default
     [ "$2" = "$3" ] || printf ' %s %s' "$1" "$2"
 }
-cat <<END
-run: $image, ${MEM:-64} MiB; Ctrl-C ends it. From another terminal:
-       iperf -c 127.0.0.1$(option -p "${at[tcp5001]}" 5001)            TCP to the guest;  -R from it
-       iperf -u -c 127.0.0.1$(option -p "${at[udp5001]}" 5001) -b 50M  UDP
-       curl http://127.0.0.1:${at[tcp80]}/       counters: /metrics
-       echo ${at[tcp7]}, discard ${at[tcp9]}, chargen ${at[tcp19]}
+echo "run: $image, ${MEM:-64} MiB; Ctrl-C ends it"
+case $(basename "$image") in
+iperf.*)
+    cat <<END
+     From another terminal:
+       iperf -c 127.0.0.1$(option -p "${at[tcp5001]}" 5001)              TCP to the guest
+       iperf -c 127.0.0.1$(option -p "${at[tcp5001]}" 5001) -R           TCP from the guest
+       iperf -c 127.0.0.1$(option -p "${at[udp5001]}" 5001) -u -b 100m   UDP
+       curl http://127.0.0.1:${at[tcp80]}/     status page; /metrics has every counter
 END
+    ;;
+esac
+echo "     Ports of 127.0.0.1: echo ${at[tcp7]} (TCP) ${at[udp7]} (UDP), discard ${at[tcp9]}, counter ${at[udp9]} (UDP)," \
+    "chargen ${at[tcp19]}, iperf3 ${at[tcp5201]}"
 
-errors=$(mktemp)
-trap 'rm -f "$errors"' EXIT
-read -ra more <<<"${QEMU_ARGS:-}"
-interrupted=0
-trap 'interrupted=1' INT
-qemu-system-x86_64 -accel "${ACCEL:-tcg}" -m "${MEM:-64}" -display none -vga none -serial stdio \
-    -no-reboot -device isa-debug-exit,iobase=0xf4,iosize=4 \
-    -netdev "$netdev" -device virtio-net-pci,netdev=n0,romfile= \
-    -kernel "$image" -append "$*" "${more[@]}" 2> >(tee "$errors" >&2)
-status=$?
-[ $interrupted = 0 ] || exit 0
-# isa-debug-exit turns n into 2n + 1. QEMU's own failure is 1 too, but it says why.
-grep -q '^qemu-system' "$errors" && exit 1
-[ $((status % 2)) = 1 ] && exit $((status / 2))
-exit $status
+more=()
+for word in ${QEMU_ARGS:-}; do
+    more+=("--qemu-arg=$word")
+done
+exec /usr/bin/python3 "$(dirname "$0")/run_qemu.py" "$image" --accel "${ACCEL:-tcg}" --memory "${MEM:-64}" \
+    "${forwards[@]}" "${more[@]}" --append "$*"

@@ -8,6 +8,8 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / os.environ.get("RINGLET_BUILD", "build")  # where `make test` put the images
+DEPS = ROOT / os.environ.get("RINGLET_DEPS", "build")  # and the sources and newlib
 
 
 def run(*command, cwd=ROOT, env=None, timeout=120):
@@ -38,7 +40,7 @@ def clean_build(tmp_path_factory):
     place = pathlib.Path(str(place).replace(" ", "-"))
     place.mkdir(parents=True)
     copy_tree(place)
-    done = run("unshare", "-rn", "make", f"DEPS={ROOT}/build", "build/hello.elf", "build/iperf.elf",
+    done = run("unshare", "-rn", "make", f"DEPS={DEPS}", "build/hello.elf", "build/iperf.elf",
                cwd=place, env=clean_env(), timeout=600)
     assert done.returncode == 0, done.stdout
     return place

@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT, clean_env, run
+from conftest import BUILD, DEPS, ROOT, clean_env, run
 
-HELLO = ROOT / "build/hello.elf"
+HELLO = BUILD / "hello.elf"
 CHECK = ("/usr/bin/python3", ROOT / "tools/check_image.py")
 
 
@@ -31,21 +31,21 @@ def image_plain(_clean_build, _out):
 
 
 def image_with_symbols(_clean_build, _out):
-    return ROOT / "build/hello.debug"
+    return BUILD / "hello.debug"
 
 
 def image_stripped(_clean_build, out):
-    subprocess.run(["strip", "-o", out, ROOT / "build/hello.debug"], check=True)
+    subprocess.run(["strip", "-o", out, BUILD / "hello.debug"], check=True)
     return out
 
 
 def image_without_debug(_clean_build, out):
-    subprocess.run(["objcopy", "--strip-debug", ROOT / "build/hello.debug", out], check=True)
+    subprocess.run(["objcopy", "--strip-debug", BUILD / "hello.debug", out], check=True)
     return out
 
 
 def image_with_build_id(clean_build, _out):
-    done = run("make", f"DEPS={ROOT}/build", "LDFLAGS_EXTRA=-Wl,--build-id=sha1", "-W", "linker.ld",
+    done = run("make", f"DEPS={DEPS}", "LDFLAGS_EXTRA=-Wl,--build-id=sha1", "-W", "linker.ld",
                "build/hello.elf", cwd=clean_build, env=clean_env())
     assert done.returncode == 0, done.stdout
     notes = run("readelf", "-n", clean_build / "build/hello.debug").stdout
@@ -129,7 +129,7 @@ def test_a_build_whose_header_is_misplaced_fails(clean_build, tmp_path):
     assert moved != text
     script.write_text(moved)
 
-    done = run("make", f"DEPS={ROOT}/build", "build/hello.elf", cwd=place, env=clean_env())
+    done = run("make", f"DEPS={DEPS}", "build/hello.elf", cwd=place, env=clean_env())
 
     assert done.returncode != 0
     assert "header" in done.stdout

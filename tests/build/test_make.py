@@ -2,7 +2,7 @@
 
 import re
 
-from conftest import ROOT, clean_env, run
+from conftest import BUILD, DEPS, ROOT, clean_env, run
 
 
 def make(*words, cwd=ROOT):
@@ -19,7 +19,7 @@ def test_help_lists_every_target_a_person_would_call():
 def test_a_second_build_does_nothing(clean_build):
     before = {p: p.stat().st_mtime_ns for p in (clean_build / "build").rglob("*") if p.is_file()}
 
-    done = make(f"DEPS={ROOT}/build", "build/hello.elf", "build/iperf.elf", cwd=clean_build)
+    done = make(f"DEPS={DEPS}", "build/hello.elf", "build/iperf.elf", cwd=clean_build)
 
     assert done.returncode == 0, done.stdout
     assert not re.search(r"^ *(CC|AS|LTO|LINK|IMAGE)\b|setup:|fetching|newlib:", done.stdout, re.M), done.stdout
@@ -27,7 +27,7 @@ def test_a_second_build_does_nothing(clean_build):
 
 
 def test_a_changed_header_rebuilds_what_includes_it(clean_build):
-    done = make(f"DEPS={ROOT}/build", "-n", "-W", "lib/log.h", "build/hello.elf", cwd=clean_build)
+    done = make(f"DEPS={DEPS}", "-n", "-W", "lib/log.h", "build/hello.elf", cwd=clean_build)
 
     assert "lib/log.c" in done.stdout and "LINK" in done.stdout
 
@@ -36,7 +36,7 @@ def test_warnings_are_errors_in_our_code(clean_build):
     bad = clean_build / "lib" / "zz_bad.c"
     bad.write_text("int zz_bad(unsigned n);\nint zz_bad(unsigned n)\n{\n    return n;\n}\n")
     try:
-        done = make(f"DEPS={ROOT}/build", "build/obj/lib/zz_bad.c.o", cwd=clean_build)
+        done = make(f"DEPS={DEPS}", "build/obj/lib/zz_bad.c.o", cwd=clean_build)
     finally:
         bad.unlink()
 
@@ -53,10 +53,10 @@ def test_nothing_of_lwips_applications_or_socket_layer_is_built():
 
 
 def test_the_table_of_options_in_docs_is_the_one_in_the_code():
-    done = make("build/host-gcc/options_md")
+    done = make(f"B={BUILD}", f"DEPS={DEPS}", f"{BUILD}/host-gcc/options_md")
 
     assert done.returncode == 0, done.stdout
-    assert run("build/host-gcc/options_md").stdout == (ROOT / "docs/options.md").read_text()
+    assert run(BUILD / "host-gcc/options_md").stdout == (ROOT / "docs/options.md").read_text()
 
 
 def test_no_third_party_source_is_committed():
