@@ -141,6 +141,31 @@ static void everything_survives_when_all_free_memory_is_used(void **state)
     assert_int_equal(info.modules[1].data[99], 0x22);
 }
 
+/* The copy is made at the top of memory: here the loader has left everything there. */
+static void the_copy_never_lands_on_what_is_still_to_be_copied(void **state)
+{
+    (void)state;
+    all_ram();
+    set_cmdline("first");
+    for (uint32_t i = 0; i < 3; i++) {
+        struct multiboot1_module *m = add_module((64 + i) * PAGE, PAGE, "x");
+        uint8_t *top = machine + MACHINE_BYTES - (i + 1) * PAGE + 10;
+        memcpy(top, "words", 6);
+        m->text = le32_make(phys(top));
+    }
+    uint8_t *list = machine + MACHINE_BYTES - 4 * PAGE;
+    memcpy(list, machine + 2 * PAGE, 3 * sizeof(struct multiboot1_module));
+    mb->mods_addr = le32_make(phys(list));
+    memset(machine + 2 * PAGE, 0, PAGE);
+
+    assert_int_equal(read_all(), 0);
+    scribble_over_free_memory();
+    assert_string_equal(info.cmdline, "first");
+    assert_int_equal(info.module_count, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(info.modules[i].text, "words");
+}
+
 static void the_image_and_the_modules_are_not_free(void **state)
 {
     (void)state;
@@ -310,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(everything_survives_when_all_free_memory_is_used),
+        TEST(the_copy_never_lands_on_what_is_still_to_be_copied),
         TEST(the_image_and_the_modules_are_not_free),
         TEST(the_longest_command_line_is_taken_and_a_longer_one_refused),
         TEST(no_command_line_is_an_empty_one),
