@@ -102,8 +102,8 @@ static const char *read_ip6(const char *at, uint8_t addr[16])
             return NULL;
     }
     if (front_len < 16) {
-        /* "::" must stand for one group at least (RFC 4291 §2.2). Nothing may follow it. */
-        if (at[0] != ':' || at[1] != ':' || front_len > 14)
+        /* "::" stands for one group at least (RFC 4291 §2.2), so that much less may follow it. */
+        if (at[0] != ':' || at[1] != ':')
             return NULL;
         at += 2;
         if (hex_value(*at) >= 0) {

@@ -23,7 +23,7 @@ static struct counter rx0 = {
 static struct counter rx1 = {
     .name = "rx_total", .labels = "nic=\"net1\"", .help = "In.", .value = &two};
 static struct counter big = {
-    .name = "big", .help = "A\\B\nC.", .type = COUNTER_GAUGE, .read = read_big, .arg = &one};
+    .name = "big", .help = "A\\B\n\"C\".", .type = COUNTER_GAUGE, .read = read_big, .arg = &one};
 static struct counter zero = {.name = "z", .labels = "", .help = "Last.", .value = &(uint64_t){0}};
 
 static void note(void *arg, const struct counter *c, uint64_t value)
@@ -89,7 +89,7 @@ static void help_and_type_appear_once_a_name(void **state)
     (void)state;
     add_all();
     counters_prometheus(print, text);
-    assert_string_equal(text, "# HELP ringlet_big A\\\\B\\nC.\n"
+    assert_string_equal(text, "# HELP ringlet_big A\\\\B\\n\"C\".\n"
                               "# TYPE ringlet_big gauge\n"
                               "ringlet_big 18446744073709551614\n"
                               "# HELP ringlet_rx_total In.\n"
@@ -112,6 +112,10 @@ static void labels_are_escaped_and_cut_to_fit(void **state)
     assert_string_equal(out, "k=\"1234567\"");
     counter_label(out, 7, "k", "12\"3"); /* no room for half an escape */
     assert_string_equal(out, "k=\"12\"");
+    counter_label(out, 8, "k", "12\"3");
+    assert_string_equal(out, "k=\"12\"");
+    counter_label(out, 9, "k", "12\"3");
+    assert_string_equal(out, "k=\"12\\\"\"");
     counter_label(out, 5, "k", "x");
     assert_string_equal(out, "k=\"\"");
     counter_label(out, 4, "k", "x");

@@ -193,6 +193,10 @@ static void the_heap_starts_at_the_longest_free_run_and_the_lowest_of_equals(voi
     page_take(1);
     page_take(1);
     assert_int_equal(page_heap_start(), page_at(102));
+
+    init_one(0, 200); /* and within one range */
+    assert_int_equal(page_take_at(page_at(100), 1), 0);
+    assert_int_equal(page_heap_start(), page_at(1));
 }
 
 static void asking_for_more_than_there_is_takes_nothing(void **state)
@@ -278,6 +282,11 @@ static void give_10_pages(void *addr)
     page_give(addr, 10);
 }
 
+static void give_page(void *addr)
+{
+    page_give(addr, 1);
+}
+
 static void give_nothing(void *addr)
 {
     page_give(addr, 0);
@@ -307,6 +316,7 @@ static void giving_what_was_not_taken_is_an_assertion(void **state)
     assert_true(panics(give_10_pages, (void *)page_at(395)));      /* reaches past the end */
     assert_true(panics(give_10_pages, (void *)(page_at(60) + 8))); /* no page's start */
     assert_true(panics(give_10_pages, (void *)page_at(0)));        /* the bitmaps */
+    assert_true(panics(give_page, (void *)page_at(0)));
     assert_true(panics(give_nothing, (void *)page_at(60)));
     assert_false(panics(give_10_pages, (void *)page_at(60)));
     assert_true(panics(give_10_pages, (void *)page_at(60))); /* twice */
