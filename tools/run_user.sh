@@ -17,11 +17,15 @@ shift
 free_port() {
     /usr/bin/python3 - "$1" "$2" <<'END'
 import socket, sys
-kind = socket.SOCK_STREAM if sys.argv[1] == "tcp" else socket.SOCK_DGRAM
+tcp = sys.argv[1] == "tcp"
 for port in range(int(sys.argv[2]), 65536):
     try:
-        with socket.socket(socket.AF_INET, kind) as s:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM) as s:
+            if tcp: # as QEMU does: connections that linger from the last run do no harm
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             s.bind(("127.0.0.1", port))
+            if tcp:
+                s.listen()
     except OSError:
         continue
     print(port)
