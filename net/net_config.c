@@ -10,6 +10,7 @@
 #include "lwip/dns.h"
 #include "lwip/ip4_addr.h"
 #include "lwip/ip6_addr.h"
+#include "lwip/nd6.h"
 
 enum { LINK_LOCAL_SLOT = 0, STATIC_SLOT = 1, ON_LINK_PREFIX = 64 };
 
@@ -74,6 +75,9 @@ static void apply_ip6(struct vif *vif, const struct opt_nic *opt)
         vif->gw6 = addr6(opt->gw6);
         ip6_addr_assign_zone(&vif->gw6, IP6_UNICAST, netif);
     }
+    /* The question whether somebody has our address goes out now, not at lwIP's next second: the answer is
+     * waited for until then (RFC 4862 §5.4: RETRANS_TIMER, 1 s). */
+    nd6_tmr();
 }
 
 int net_config_apply(struct vif *vif, const struct opt_nic *opt, const char *hostname)
