@@ -28,8 +28,8 @@ void log_write(enum log_level level, const char *subsystem, const char *fmt, ...
     __attribute__((format(printf, 3, 4)));
 
 #define log_error(subsystem, ...) log_write(LOG_ERROR, subsystem, __VA_ARGS__)
-#define log_warn(subsystem, ...)  log_write(LOG_WARN, subsystem, __VA_ARGS__)
-#define log_info(subsystem, ...)  log_write(LOG_INFO, subsystem, __VA_ARGS__)
+#define log_warn(subsystem, ...) log_write(LOG_WARN, subsystem, __VA_ARGS__)
+#define log_info(subsystem, ...) log_write(LOG_INFO, subsystem, __VA_ARGS__)
 #define log_debug(subsystem, ...)                                                                  \
     do {                                                                                           \
         if (log_enabled(LOG_DEBUG))                                                                \
