@@ -17,6 +17,7 @@
 #include "drivers/virtio_net/rx_merge.h"
 #include "drivers/virtio_net/spec.h"
 #include "lib/counters.h"
+#include "lib/log.h"
 #include "lib/options.h"
 #include "lib/types.h"
 
@@ -46,6 +47,7 @@ struct vnet_rx {
     uint64_t frames, bytes, copied, merged, csum_partial, csum_valid, gso;
     uint64_t refill_failures; /* a buffer was wanted for an empty slot, and there was none */
     uint64_t drops[RX_DROP_REASONS];
+    struct log_limit drop_log[RX_DROP_REASONS]; /* each reason speaks for itself */
 };
 
 struct vnet_tx {

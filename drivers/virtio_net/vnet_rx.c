@@ -294,7 +294,10 @@ static void count_drop(struct vnet *nic, enum rx_drop why)
     if (why == RX_SKIP)
         return;
     nic->rx.drops[why]++;
-    log_limited(LOG_WARN, "vnet", "%s: received frame dropped: %s", nic->net.name, words[why]);
+    uint32_t more;
+    if (log_limit_pass(&nic->rx.drop_log[why], &more))
+        log_warn("vnet", "%s: received frame dropped: %s (and %u before, unsaid)", nic->net.name,
+                 words[why], (unsigned)more);
 }
 
 /* One completed buffer. True when it completed a frame, now in *out. */

@@ -394,7 +394,7 @@ void fake_push_silent(struct fake_vdev *v, uint16_t queue_idx, uint16_t head, ui
     if (fake_lie(v, FAKE_USED_IDX_JUMPS_BY_1))
         q->used_idx = (uint16_t)(load_avail_idx(q) + 1);
     if (fake_lie(v, FAKE_USED_IDX_BACKWARDS))
-        q->used_idx = (uint16_t)(q->used_idx - 2);
+        q->used_idx = (uint16_t)(q->used_idx - 0x100); /* no later completion hides it */
     if (fake_lie(v, FAKE_DESC_REWRITTEN))
         memset(q->desc, 0xff, sizeof(*q->desc) * q->size);
 }

@@ -1,0 +1,368 @@
+/*
+ * A device that lies to a running NIC. Each lie has a name; each ends with no memory error, no hang, and either
+ * one dropped frame or a NIC out of use, whose memory is all back.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/host/support/vnet_fixture.h"
+
+static struct vnet_fixture fix;
+static uint8_t bytes[FAKE_FRAME_MAX];
+
+static int fresh(void **state)
+{
+    (void)state;
+    memset(&fix, 0, sizeof(fix));
+    return 0;
+}
+
+/* A few frames each way, with whatever the device makes of them. */
+static void traffic(unsigned rounds)
+{
+    struct frame_in frames[NETDEV_POLL_MAX];
+
+    for (unsigned n = 0; n < rounds; n++) {
+        const bool alive = !fix.nic.net.broken;
+        if (alive) {
+            fix_send(&fix, bytes, 60, &bytes[n]);
+            fake_net_receive(&fix.fake, bytes, n % 3 ? 1514 : 60, NULL);
+            fake_net_transmit(&fix.fake, 2, NULL, NULL);
+        }
+        const size_t got = fix.nic.net.ops->poll(&fix.nic.net, frames, NETDEV_POLL_MAX);
+        for (size_t i = 0; i < got; i++)
+            frag_give_list(frames[i].head);
+        if (alive && !fix.nic.net.broken && n % 4 == 0) {
+            fix.nic.net.ops->arm(&fix.nic.net);
+            fix.nic.net.ops->disarm(&fix.nic.net);
+        }
+        if (n % 8 == 0)
+            fix.nic.net.ops->tick(&fix.nic.net);
+    }
+}
+
+/* A NIC out of use takes nothing, gives nothing, asks for nothing. */
+static void check_out_of_use(void)
+{
+    struct frame_in frame;
+    const struct netdev_ops *ops = fix.nic.net.ops;
+
+    assert_true(fix.nic.net.broken);
+    assert_false(fix.nic.net.link_up);
+    assert_false(fix_poll(&fix, &frame));
+    assert_int_equal(fix_send(&fix, bytes, 60, bytes), -EIO);
+    assert_false(ops->arm(&fix.nic.net));
+    ops->flush(&fix.nic.net);
+    ops->disarm(&fix.nic.net);
+    ops->tick(&fix.nic.net);
+    assert_int_equal(fix.fake.status, 0); /* reset: it no longer writes to our memory */
+    assert_int_equal(net_env_errors(), 1);
+}
+
+static void lies_about_the_used_ring_put_the_nic_out_of_use(void **state)
+{
+    (void)state;
+    static const enum fake_fault lies[] = {
+        FAKE_USED_ID_OUT_OF_RANGE,
+        FAKE_USED_IDX_JUMPS,
+        FAKE_USED_IDX_JUMPS_BY_1,
+        FAKE_USED_IDX_BACKWARDS,
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(lies); i++)
+        for (unsigned f = 0; f < VNET_FLAVOURS; f++)
+            for (unsigned after = 0; after < 8; after++) { /* on either queue */
+                fix_open(&fix, vnet_flavours[f].offered, vnet_flavours[f].legacy, 16);
+                fix.fake.fault = lies[i];
+                fix.fake.fault_after = after;
+                traffic(40);
+                assert_true(fix.fake.fault_told);
+                if (!fix.nic.net.broken)
+                    fail_msg("lie %zu told after %u on %s was believed", i, after,
+                             vnet_flavours[f].name);
+                check_out_of_use();
+                assert_int_equal(
+                    (fix.nic.rx.vq.broken_why != NULL) + (fix.nic.tx.vq.broken_why != NULL), 1);
+                fix_close(&fix);
+            }
+}
+
+static void a_sent_frame_completed_twice_puts_the_nic_out_of_use(void **state)
+{
+    (void)state;
+    for (unsigned f = 0; f < VNET_FLAVOURS; f++) {
+        fix_open(&fix, vnet_flavours[f].offered, vnet_flavours[f].legacy, 16);
+        for (unsigned i = 0; i < 4; i++)
+            assert_int_equal(fix_send(&fix, bytes, 60, &bytes[i]), 0);
+        fix.fake.fault = FAKE_COMPLETED_TWICE;
+        fake_net_transmit(&fix.fake, 1, NULL, NULL);
+        traffic(1);
+        check_out_of_use();
+        assert_true(fix.sent_count >= 4); /* each of the four once, whatever was sent meanwhile */
+        fix_close(&fix);
+        fix.sent_count = 0;
+    }
+}
+
+/* The buffer is posted again before the second completion is looked at, so that one is as good as any: the
+ * device has merely said that it is done with a buffer. */
+static void a_received_frame_completed_twice_harms_nobody(void **state)
+{
+    (void)state;
+    for (unsigned f = 0; f < VNET_FLAVOURS; f++)
+        for (unsigned after = 0; after < 8; after++) {
+            fix_open(&fix, vnet_flavours[f].offered, vnet_flavours[f].legacy, 16);
+            fix.fake.fault = FAKE_COMPLETED_TWICE;
+            fix.fake.fault_after = after;
+            traffic(100);
+            assert_true(net_env_errors() <= 1);
+            fix.fake.violations = 0; /* the fake counts on its own books, which are wrong now */
+            fix_close(&fix);
+        }
+}
+
+static void lengths_beyond_the_buffer_put_the_nic_out_of_use(void **state)
+{
+    (void)state;
+    static const enum fake_fault lies[] = {FAKE_LEN_PAST_CHAIN, FAKE_LEN_ALL_ONES};
+    struct frame_in frame;
+
+    for (size_t i = 0; i < ARRAY_COUNT(lies); i++)
+        for (unsigned f = 0; f < VNET_FLAVOURS; f++) {
+            fix_open(&fix, vnet_flavours[f].offered, vnet_flavours[f].legacy, 16);
+            fix.fake.fault = lies[i];
+            fake_net_receive(&fix.fake, bytes, 100, NULL);
+            assert_false(fix_poll(&fix, &frame));
+            check_out_of_use();
+            fix_close(&fix);
+        }
+}
+
+static void what_waits_to_be_sent_is_reported_when_the_nic_breaks(void **state)
+{
+    (void)state;
+    struct frame_in frame;
+
+    fix_open(&fix, vnet_flavours[0].offered, false, 16);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(fix_send(&fix, bytes, 60, &bytes[i]), 0);
+    fix.fake.fault = FAKE_USED_IDX_JUMPS;
+    fake_net_receive(&fix.fake, bytes, 100, NULL);
+    assert_false(fix_poll(&fix, &frame));
+    assert_int_equal(fix.sent_count, 5);
+    check_out_of_use();
+    fix_close(&fix);
+    assert_int_equal(fix.sent_count, 5);
+}
+
+static void a_half_joined_frame_is_given_back_when_the_nic_breaks(void **state)
+{
+    (void)state;
+    struct frame_in frame;
+
+    fix_open(&fix, vnet_flavours[0].offered, false, 16);
+    fix.fake.fault = FAKE_NUM_BUFFERS_ONE_MORE;
+    fake_net_receive(&fix.fake, bytes, 1500, NULL);
+    assert_false(fix_poll(&fix, &frame));
+    fix.fake.fault = FAKE_USED_IDX_BACKWARDS;
+    fix.fake.fault_told = false;
+    fake_net_receive(&fix.fake, bytes, 100, NULL);
+    assert_false(fix_poll(&fix, &frame));
+    assert_false(fix_poll(&fix, &frame));
+    check_out_of_use();
+    fix_close(&fix);
+}
+
+/* Remember what is posted, so that the test can give it back where the driver must not. */
+static void note_posted(struct frag *posted[16])
+{
+    for (unsigned i = 0; i < 16; i++)
+        posted[i] = fix.nic.rx.vq.chains[i].cookie;
+}
+
+static void check_kept_by_device(struct frag *const posted[16])
+{
+    struct frag_stats stats;
+
+    frag_stats_get(&stats);
+    assert_int_equal(stats.takes - stats.gives, 16);
+    vnet_close(&fix.nic);
+    for (unsigned i = 0; i < 16; i++)
+        frag_give(posted[i]);
+}
+
+static void memory_stays_with_a_device_that_can_not_be_reset(void **state)
+{
+    (void)state;
+    struct frag *posted[16];
+    struct frame_in frame;
+
+    fix_open(&fix, vnet_flavours[0].offered, false, 16);
+    note_posted(posted);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(fix_send(&fix, bytes, 60, &bytes[i]), 0);
+    fix.fake.fault = FAKE_USED_IDX_JUMPS;
+    fake_net_receive(&fix.fake, bytes, 100, NULL);
+    fix.fake.fault = FAKE_RESET_NEVER_ENDS;
+    assert_false(fix_poll(&fix, &frame));
+    assert_true(fix.nic.net.broken);
+    assert_true(net_env_logged("reset never ended"));
+    assert_int_equal(fix.sent_count, 5); /* what it only reads comes back */
+    check_kept_by_device(posted);        /* what it may write to doesn't */
+}
+
+/* ---- lies that cost a frame -------------------------------------------------------------- */
+
+static void lies_about_one_frame_cost_that_frame(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fake_fault fault;
+        size_t len;
+        enum rx_drop drop;
+    } cases[] = {
+        {FAKE_LEN_ZERO, 100, RX_DROP_SHORT},
+        {FAKE_LEN_SHORT_OF_HEADER, 100, RX_DROP_SHORT},
+        {FAKE_NUM_BUFFERS_HUGE, 100, RX_DROP_COUNT},
+        {FAKE_LATER_PIECE_EMPTY, 4000, RX_DROP_PIECE},
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        struct frame_in frame;
+
+        fix_open(&fix, vnet_flavours[0].offered, false, 16);
+        fix.fake.fault = cases[i].fault;
+        for (unsigned n = 0; n < 20; n++) {
+            fix_fill(bytes, cases[i].len, n);
+            fake_net_receive(&fix.fake, bytes, cases[i].len, NULL);
+            if (n == 0) {
+                assert_false(fix_poll(&fix, &frame));
+                continue;
+            }
+            assert_true(fix_poll(&fix, &frame));
+            assert_true(fix_same(&frame, cases[i].len, n));
+            frag_give_list(frame.head);
+        }
+        assert_int_equal(fix.nic.rx.drops[cases[i].drop], 1);
+        assert_true(net_env_logged("received frame dropped"));
+        assert_int_equal(net_env_errors(), 0);
+        assert_false(fix.nic.net.broken);
+        assert_int_equal(vq_posted_count(&fix.nic.rx.vq), 16);
+        fix_close(&fix);
+    }
+}
+
+static void num_buffers_of_0_costs_nothing(void **state)
+{
+    (void)state;
+    struct frame_in frame;
+
+    fix_open(&fix, vnet_flavours[0].offered, false, 16);
+    fix.fake.fault = FAKE_NUM_BUFFERS_ZERO;
+    fix_fill(bytes, 100, 1);
+    fake_net_receive(&fix.fake, bytes, 100, NULL);
+    assert_true(fix_poll(&fix, &frame));
+    assert_true(fix_same(&frame, 100, 1));
+    frag_give_list(frame.head);
+    fix_close(&fix);
+}
+
+/* A hardware device was seen to leave garbage there: VIRTIO.md 24. */
+static void num_buffers_without_merging_is_ignored(void **state)
+{
+    (void)state;
+    struct frame_in frame;
+
+    fix_open(&fix, vnet_flavours[1].offered, false, 16);
+    fix.fake.fault = FAKE_NUM_BUFFERS_HUGE;
+    fix_fill(bytes, 100, 1);
+    fake_net_receive(&fix.fake, bytes, 100, NULL);
+    assert_true(fix_poll(&fix, &frame));
+    assert_true(fix_same(&frame, 100, 1));
+    frag_give_list(frame.head);
+    fix_close(&fix);
+}
+
+static void unacceptable_offload_facts_cost_the_frame(void **state)
+{
+    (void)state;
+    static const struct fake_net_hdr bad[] = {
+        {.gso_type = 2},
+        {.gso_type = 0x80},
+        {.gso_type = 0xff, .gso_size = 1},
+        {.gso_type = VNET_GSO_UDP, .flags = 1, .csum_start = 34, .csum_offset = 6, .gso_size = 9},
+        {.gso_type = VNET_GSO_TCPV4, .flags = 1, .csum_start = 34, .csum_offset = 16},
+        {.flags = 1, .csum_start = 34, .csum_offset = 65},
+        {.flags = 1, .csum_start = 0, .csum_offset = 16},
+        {.flags = 1, .csum_start = 65535, .csum_offset = 65535},
+    };
+    struct frame_in frame;
+
+    fix_open(&fix, vnet_flavours[0].offered, false, 16);
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++) {
+        fake_net_receive(&fix.fake, bytes, 100, &bad[i]);
+        assert_false(fix_poll(&fix, &frame));
+        assert_int_equal(fix.nic.rx.drops[RX_DROP_OFFLOAD], i + 1);
+    }
+    fake_net_receive(&fix.fake, bytes, 100, NULL);
+    assert_true(fix_poll(&fix, &frame));
+    frag_give_list(frame.head);
+    fix_close(&fix);
+}
+
+/* ---- the device gives up ----------------------------------------------------------------- */
+
+static void a_device_that_asks_for_reset_is_out_of_use(void **state)
+{
+    (void)state;
+    struct frame_in frame;
+
+    fix_open(&fix, vnet_flavours[0].offered, false, 16);
+    fix.fake.status |= 64; /* DEVICE_NEEDS_RESET */
+    vnet_interrupt(&fix.nic, true);
+    assert_false(fix_poll(&fix, &frame));
+    check_out_of_use();
+    fix_close(&fix);
+}
+
+static void a_device_that_is_gone_is_out_of_use(void **state)
+{
+    (void)state;
+    struct frag *posted[16];
+
+    fix_open(&fix, vnet_flavours[0].offered, false, 16);
+    note_posted(posted);
+    fix.fake.fault = FAKE_GONE;
+    vnet_interrupt(&fix.nic, true);
+    fix.nic.net.ops->tick(&fix.nic.net);
+    assert_true(fix.nic.net.broken);
+    assert_int_equal(fix_send(&fix, bytes, 60, bytes), -EIO);
+    assert_true(net_env_logged("gone"));
+    check_kept_by_device(posted);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup(name, fresh)
+        T(lies_about_the_used_ring_put_the_nic_out_of_use),
+        T(a_sent_frame_completed_twice_puts_the_nic_out_of_use),
+        T(a_received_frame_completed_twice_harms_nobody),
+        T(lengths_beyond_the_buffer_put_the_nic_out_of_use),
+        T(what_waits_to_be_sent_is_reported_when_the_nic_breaks),
+        T(a_half_joined_frame_is_given_back_when_the_nic_breaks),
+        T(lies_about_one_frame_cost_that_frame),
+        T(num_buffers_of_0_costs_nothing),
+        T(num_buffers_without_merging_is_ignored),
+        T(unacceptable_offload_facts_cost_the_frame),
+        T(a_device_that_asks_for_reset_is_out_of_use),
+        T(memory_stays_with_a_device_that_can_not_be_reset),
+        T(a_device_that_is_gone_is_out_of_use),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
