@@ -125,6 +125,26 @@ static unsigned best_level(uint64_t addr, uint64_t end, unsigned hole_level)
 }
 
 /*
+ * Fill the hole at addr with pages of one size, as far as they fit, the hole goes on, and the table does.
+ * Returns where it stopped, or 0 without memory for a table.
+ */
+static uint64_t fill_hole(uint64_t addr, uint64_t end, uint64_t flags, unsigned hole_level)
+{
+    const unsigned level = best_level(addr, end, hole_level);
+    const uint64_t bytes = level_bytes(level);
+    uint64_t *entry = make_entry(addr, level);
+    if (!entry)
+        return 0;
+    /* Accessed and dirty in advance: the processor need not write to our tables. */
+    flags |= PTE_PRESENT | PTE_ACCESSED | PTE_DIRTY | (level > LEVEL_SMALL ? PTE_LARGE : 0);
+    do {
+        *entry++ = addr | flags;
+        addr += bytes;
+    } while (end - addr >= bytes && level_index(addr, level) != 0 && !(*entry & PTE_PRESENT));
+    return addr;
+}
+
+/*
  * Map [addr, end), page aligned. Parts that are mapped already must be so with the same flags, unless
  * any_flags. Returns 0, -EEXIST, -ENOMEM.
  */
@@ -133,20 +153,16 @@ static int map(uint64_t addr, uint64_t end, uint64_t flags, bool any_flags)
     const uint64_t compared = PTE_WRITE | PTE_UNCACHED;
     while (addr < end) {
         unsigned level;
-        uint64_t *entry = find_entry(addr, &level);
-        if (*entry & PTE_PRESENT) {
-            if (!any_flags && ((*entry ^ flags) & compared))
+        const uint64_t entry = *find_entry(addr, &level);
+        if (entry & PTE_PRESENT) {
+            if (!any_flags && ((entry ^ flags) & compared))
                 return -EEXIST;
-        } else {
-            level = best_level(addr, end, level);
-            entry = make_entry(addr, level);
-            if (!entry)
-                return -ENOMEM;
-            /* Accessed and dirty in advance: the processor need not write to our tables. */
-            *entry = addr | flags | PTE_PRESENT | PTE_ACCESSED | PTE_DIRTY |
-                     (level > LEVEL_SMALL ? PTE_LARGE : 0);
+            addr = (addr & ~(level_bytes(level) - 1)) + level_bytes(level);
+            continue;
         }
-        addr = (addr & ~(level_bytes(level) - 1)) + level_bytes(level);
+        addr = fill_hole(addr, end, flags, level);
+        if (addr == 0)
+            return -ENOMEM;
     }
     return 0;
 }
