@@ -26,6 +26,7 @@
 #include "lib/multiboot1.h"
 #include "lib/options.h"
 #include "lib/page_alloc.h"
+#include "lib/page_frag.h"
 #include "lib/random.h"
 #include "lib/thread.h"
 #include "lib/version.h"
@@ -138,6 +139,8 @@ static void register_counters(void)
     };
     for (size_t i = 0; i < ARRAY_COUNT(list); i++)
         counters_add(&list[i]);
+    page_register_counters();
+    frag_register_counters();
     log_register_counters();
 }
 
