@@ -110,7 +110,7 @@ all: $(APPS:%=$(B)/%.elf) ## build/<app>.elf for every app (the default)
 
 # Objects are made again when the flags change, and only then.
 $(B)/flags: FORCE | $(call setup,build)
-	@mkdir -p $(B); flags="$$($(CC) --version | head -1) $(KERNEL) $(WARN) $(LWIP_WARN) $(CORE)"; \
+	@mkdir -p $(B); flags="$$($(CC) --version | head -1) $(filter-out -ffile-prefix-map=%,$(KERNEL)) $(WARN) $(LWIP_WARN) $(CORE)"; \
 	  [ "$$(cat $@ 2>/dev/null)" = "$$flags" ] || echo "$$flags" >$@
 
 KERNEL_OBJ := $(OUR_SRC:%=$(B)/obj/%.o)
