@@ -11,6 +11,7 @@ enum {
     REASS_BYTES_EACH = 2048, /* a fragment's buffer */
     REASS_SHARE = 16,        /* of free memory, for all reassemblies */
     REASS_MAX = 4096,
+    CONTROL_MAX = 512, /* the largest control block, and DHCP's message; more is a program's data */
 };
 
 uint32_t net_tcp_wnd_extra, net_tcp_snd_extra;
@@ -30,7 +31,7 @@ void *net_mem_take(size_t bytes)
 {
     if (bytes == 0 || bytes > FRAG_MAX_BYTES)
         return NULL;
-    struct frag *f = frag_take(bytes, FRAG_CONTROL);
+    struct frag *f = frag_take(bytes, bytes <= CONTROL_MAX ? FRAG_CONTROL : FRAG_SMALL);
 
     return f ? frag_start(f) : NULL;
 }

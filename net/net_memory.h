@@ -21,7 +21,11 @@ extern uint16_t net_reass_extra;
  */
 void net_memory_size(size_t free_bytes);
 
-/* lwIP's mem_malloc() and mem_free(). FRAG_CONTROL urgency: the stack gets the last page. NULL when there is none. */
+/*
+ * lwIP's mem_malloc() and mem_free(). NULL when there is none: control blocks, headers and ACKs may have the last
+ * page, larger pieces (what programs send) not the last eighth. So a peer that never reads can fill send
+ * buffers, but can't keep the stack from answering others.
+ */
 void *net_mem_take(size_t bytes);
 void *net_mem_take_zeroed(size_t count, size_t bytes);
 void net_mem_give(void *p);

@@ -95,6 +95,17 @@ static void memory_of_impossible_sizes_is_refused(void **state)
     net_mem_give(p);
 }
 
+static void data_leaves_the_last_memory_to_control_blocks(void **state)
+{
+    (void)state;
+    net_fixture_exhaust(FRAG_SMALL);
+    assert_null(net_mem_take(1500));
+    assert_null(net_mem_take(513));
+    void *block = net_mem_take(512);
+    assert_non_null(block);
+    net_mem_give(block);
+}
+
 static void sequence_numbers_differ_by_connection_and_grow_with_time(void **state)
 {
     ip_addr_t a, b, c;
@@ -120,6 +131,7 @@ int main(void)
         NET_TEST(more_than_16_bits_are_given_back_at_once),
         NET_TEST(windows_follow_memory_between_64_kib_and_4_mib),
         NET_TEST(memory_of_impossible_sizes_is_refused),
+        NET_TEST(data_leaves_the_last_memory_to_control_blocks),
         NET_TEST(sequence_numbers_differ_by_connection_and_grow_with_time),
     };
 
