@@ -21,7 +21,7 @@
 #include "lib/types.h"
 #include "port/power.h"
 
-enum { BACKTRACE_MAX = 32, REASON_MAX = 200 };
+enum { BACKTRACE_MAX = 32, STACK_JUMPS_MAX = 2, REASON_MAX = 200 };
 
 /* Page-fault error bits, SDM vol. 3A §4.7. */
 enum { FAULT_PRESENT = 1, FAULT_WRITE = 2, FAULT_RESERVED = 8, FAULT_EXECUTE = 16 };
@@ -204,9 +204,12 @@ static void put_backtrace(const struct trap_frame *frame)
     put_caller_guess(frame);
 
     uint64_t fp = frame->rbp, last = 0;
+    unsigned jumps = 0;
     for (int i = 0; i < BACKTRACE_MAX; i++) {
-        /* Callers' frames lie higher; anything else is a corrupted chain or its end. */
-        if (fp <= last || fp % 8 != 0 || !paging_is_mapped(fp, 16))
+        if (fp % 8 != 0 || !paging_is_mapped(fp, 16))
+            return;
+        /* Callers' frames lie higher, except from an interrupt's stack to the interrupted one. */
+        if (fp <= last && ++jumps > STACK_JUMPS_MAX)
             return;
         const uint64_t *pair = (const uint64_t *)(uintptr_t)fp;
         if (pair[1] == 0)

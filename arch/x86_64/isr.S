@@ -63,14 +63,16 @@ interrupt_common:
     pushq %r9
     pushq %r10
     pushq %r11
+    pushq 80(%rsp) /* the interrupted RIP, as if we had been called: a backtrace passes through */
     pushq %rbp
     movq %rsp, %rbp
-    movq 80(%rbp), %rdi /* the vector, above ten registers */
+    movq 88(%rbp), %rdi /* the vector */
     andq $-16, %rsp
     cld
     call irq_dispatch
     movq %rbp, %rsp
     popq %rbp
+    addq $8, %rsp
     popq %r11
     popq %r10
     popq %r9

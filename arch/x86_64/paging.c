@@ -11,12 +11,16 @@
 /* SDM vol. 3A §4.5, tables 4-14 to 4-20. */
 #define PTE_PRESENT 0x001ull
 #define PTE_WRITE 0x002ull
-#define PTE_UNCACHED 0x018ull /* PWT and PCD: "strong uncacheable" in the PAT's reset state */
+#define PTE_UNCACHED 0x018ull /* PWT and PCD: entry 3 of the PAT */
 #define PTE_ACCESSED 0x020ull
 #define PTE_DIRTY 0x040ull
 #define PTE_LARGE 0x080ull /* in levels 1 and 2: this entry maps memory */
 #define PTE_NX (1ull << 63)
 #define PTE_ADDR 0x000ffffffffff000ull
+
+/* What PWT and PCD select, SDM vol. 3A §11.12; the reset value, which firmware may have changed. */
+enum { MSR_PAT = 0x277 };
+#define PAT_RESET 0x0007040600070406ull
 
 enum { LEVEL_SMALL = 0, LEVEL_2M = 1, LEVEL_1G = 2, LEVEL_ROOT = 3 };
 enum { ENTRIES = 512 };
@@ -227,6 +231,7 @@ int paging_init(const struct span_list *ram, struct span_list *free, struct span
         err = map_ram(ram, image);
     if (err)
         return err;
+    msr_write(MSR_PAT, PAT_RESET); /* every 64-bit processor has it */
     cr3_write((uintptr_t)root);
     return 0;
 }

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/x86_64/irq.h"
 #include "lib/check.h"
+#include "port/clock.h"
+#include "port/cpu.h"
 
 static volatile uintptr_t nowhere;
 
@@ -124,6 +127,12 @@ static void in_callback(void)
     qsort(v, 3, sizeof(v[0]), compare_and_crash);
 }
 
+static void in_interrupt(void)
+{
+    irq_set_timer_handler(read_null);
+    cpu_idle(clock_now_us() + 1000, NULL, NULL);
+}
+
 static void mid_line(void)
 {
     printf("the cursor stays here");
@@ -154,6 +163,7 @@ static const struct {
     {"check", fail_check},
     {"abort", abort},
     {"in-callback", in_callback},
+    {"in-interrupt", in_interrupt},
     {"mid-line", mid_line},
 };
 
