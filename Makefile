@@ -267,6 +267,7 @@ cover: $(TESTS:%=$(B)/cover/%) ## line and branch coverage of lib/ drivers/ net/
 OUR_DIRS  := apps arch boot drivers include lib net tests tools
 FORMATTED := $(sort $(shell find $(OUR_DIRS) -name '*.[ch]' 2>/dev/null))
 CHECKED   := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC)
+HEADERS   := $(filter %.h,$(FORMATTED))
 
 lint: lint-format lint-layers lint-shell lint-tidy lint-cppcheck lint-analyzer ## format, layers, static analysis
 
@@ -287,7 +288,7 @@ lint-shell: | $(call setup,lint)
 # Each file in the host's flags; clang 14 or later, whatever clang-tidy this release has.
 lint-tidy: $(CHECKED:%=$(B)/lint/%.tidy)
 
-$(B)/lint/%.tidy: % .clang-tidy $(LWIP).stamp | $(call setup,lint)
+$(B)/lint/%.tidy: % $(HEADERS) .clang-tidy $(LWIP).stamp | $(call setup,lint)
 	@mkdir -p $(@D)
 	@echo "  TIDY  $<"
 	@clang-tidy --quiet $< -- $(HOST) 2>$@.err || { cat $@.err; exit 1; }
@@ -304,7 +305,7 @@ ANALYZE := -fanalyzer -Wno-analyzer-use-of-uninitialized-value
 
 lint-analyzer: $(CHECKED:%=$(B)/lint/%.analyzer)
 
-$(B)/lint/%.analyzer: % $(LWIP).stamp | $(call setup,build)
+$(B)/lint/%.analyzer: % $(HEADERS) $(LWIP).stamp | $(call setup,build)
 	@mkdir -p $(@D)
 	@echo "  ANLZ  $<"
 	@$(CC) $(HOST) -O1 $(ANALYZE) -Werror -c $< -o /dev/null
