@@ -96,11 +96,10 @@ class Net:
         """(family, sockaddr); a link-local address is on the tap."""
         if ":" not in host:
             return socket.AF_INET, (host, port)
-        index = int(self.run("cat", f"/sys/class/net/{self.tap}/ifindex", check=False).stdout or 0) or self.index()
-        return socket.AF_INET6, (host, port, 0, index if host.startswith("fe80") else 0)
+        return socket.AF_INET6, (host, port, 0, self.index() if host.startswith("fe80") else 0)
 
     def index(self):
-        """/sys shows the namespace it was mounted in, so ip(8) is asked."""
+        """Of the tap. /sys shows the namespace it was mounted in, so ip(8) is asked."""
         return int(self.run("ip", "-o", "link", "show", self.tap).stdout.split(":")[0])
 
     def connect(self, port, host=GUEST, timeout=20):
