@@ -284,7 +284,7 @@ static void a_failed_start_holds_nothing(void **state)
         {FAKE_QUEUE_SIZE_ZERO, -ENOENT},      {FAKE_QUEUE_SIZE_ODD, -EPROTO},
         {FAKE_QUEUE_SIZE_HUGE, -EPROTO},      {FAKE_QUEUE_REFUSED, -EIO},
         {FAKE_RESET_NEVER_ENDS, -ETIMEDOUT},  {FAKE_FEATURES_REFUSED, -ENOTSUP},
-        {FAKE_CONFIG_NEVER_SETTLES, -EAGAIN}, {FAKE_GONE, -ETIMEDOUT},
+        {FAKE_CONFIG_NEVER_SETTLES, -EAGAIN}, {FAKE_GONE, -ENODEV},
     };
 
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
