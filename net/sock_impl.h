@@ -20,6 +20,7 @@
 enum {
     SOCK_UDP_RCVBUF = 256 * 1024,    /* bytes of datagrams that may wait, overhead included */
     SOCK_DGRAM_OVERHEAD_BYTES = 512, /* counted with each: its buffer isn't smaller */
+    SOCK_BUF_MIN = 64 * 1024, /* bytes each way that a connection gets however many there are */
     SOCK_TTL_DEFAULT = 64,
     SOCK_KEEP_IDLE_S = 7200, /* RFC 9293 §3.8.4: no sooner, unless asked */
     SOCK_KEEP_INTERVAL_S = 75,
@@ -109,6 +110,8 @@ struct sock {
 
     /* streams */
     struct pbuf_queue recv_queue;
+    size_t window_target;  /* receive window and queue together; grows with what is read */
+    size_t window_held;    /* read, but not given back to the peer as window */
     bool send_starved;     /* lwIP had no memory: not writable until its poll timer tells */
     bool connect_reported; /* the connect() that began it, or one after it, has told the result */
     struct sock *listener; /* whose accept queue this stands in */

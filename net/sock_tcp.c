@@ -12,7 +12,6 @@
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/tcp.h"
 #include "net/sock_addr.h"
-#include "net/tcp_window.h"
 #include "port/clock.h"
 
 enum { STARVED_POLL = 1 }; /* lwIP's poll timer: every half second */
@@ -31,6 +30,7 @@ static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err)
 {
     struct sock *s = arg;
 
+    (void)pcb;
     (void)err;
     if (!p) {
         s->read_eof = true;
@@ -40,7 +40,7 @@ static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err)
         const size_t len = p->tot_len;
 
         pbuf_free(p);
-        tcp_window_opened(pcb, len);
+        sock_tcp_window_update(s, len);
         return ERR_OK;
     } else {
         pbufq_put(&s->recv_queue, p);
@@ -124,6 +124,7 @@ static err_t on_connected(void *arg, struct tcp_pcb *pcb, err_t err)
     (void)err; /* always ERR_OK: failures come through on_error */
     s->state = SOCK_CONNECTED;
     names_from_pcb(s);
+    sock_tcp_window_start(s);
     file_changed(&s->file);
     return ERR_OK;
 }
@@ -194,6 +195,7 @@ static err_t on_accept(void *arg, struct tcp_pcb *pcb, err_t err)
     attach(conn, pcb);
     names_from_pcb(conn);
     sock_tcp_apply(conn);
+    sock_tcp_window_start(conn);
     tcp_backlog_delayed(pcb);
 
     conn->listener = listener;
@@ -428,8 +430,7 @@ static int tcp_kind_shutdown(struct sock *s, int how)
 
         s->read_shut = true;
         pbufq_clear(&s->recv_queue);
-        if (s->pcb.tcp && unread)
-            tcp_window_opened(s->pcb.tcp, unread);
+        sock_tcp_window_update(s, unread);
     }
     if (how != SHUT_RD && !s->write_shut) {
         s->write_shut = true;
@@ -469,6 +470,8 @@ static void close_connection(struct sock *s)
     if (s->opt.linger && !reset && s->state == SOCK_CONNECTED)
         linger(s);
     pbufq_clear(&s->recv_queue);
+    if (!reset)
+        sock_tcp_window_restore(s);
 
     struct tcp_pcb *pcb = take_off(s);
 

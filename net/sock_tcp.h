@@ -16,6 +16,18 @@ void sock_tcp_detach(struct sock *s);
 /* At least a quarter of the send buffer is free, and lwIP has memory: worth a writer's while. */
 bool sock_tcp_writable(const struct sock *s);
 
+/*
+ * The connection is there: its window begins small and grows as the program reads, up to SO_RCVBUF, and no further while
+ * memory is short. So many idle or slow readers can't promise more memory than there is.
+ */
+void sock_tcp_window_start(struct sock *s);
+
+/* `consumed` bytes left the queue: give the peer as much window as there may be. 0: look again. */
+void sock_tcp_window_update(struct sock *s, size_t consumed);
+
+/* Give back all of it: tcp_close() takes a window that isn't whole for unread data, and resets. */
+void sock_tcp_window_restore(struct sock *s);
+
 ssize_t sock_tcp_send(struct sock *s, struct sock_msg *msg);
 ssize_t sock_tcp_recv(struct sock *s, struct sock_msg *msg);
 

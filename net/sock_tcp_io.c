@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/page_alloc.h"
 #include "lwip/tcp.h"
 #include "net/sock_tcp.h"
 #include "net/tcp_window.h"
@@ -12,17 +13,30 @@ enum {
     STARVED_RETRY_US = 10000, /* no memory: nobody tells when there is some again */
 };
 
-/* Bytes that may be added to what is unacknowledged: SO_SNDBUF, within lwIP's own limit. */
+/* Half of memory is in use: connections make do with little, so that every one of them gets it. */
+static bool memory_short(void)
+{
+    return page_free_count() < page_total_count() / 2;
+}
+
+/* SO_SNDBUF, as far as memory allows. */
+static size_t send_limit(const struct sock *s)
+{
+    return memory_short() ? size_min(s->send_limit, SOCK_BUF_MIN) : s->send_limit;
+}
+
+/* Bytes that may be added to what is unacknowledged. */
 static size_t send_room(const struct sock *s)
 {
     const size_t used = TCP_SND_BUF - s->pcb.tcp->snd_buf; /* tcp_sndbuf() cuts it to 16 bits */
+    const size_t limit = send_limit(s);
 
-    return s->send_limit > used ? s->send_limit - used : 0;
+    return limit > used ? limit - used : 0;
 }
 
 bool sock_tcp_writable(const struct sock *s)
 {
-    return s->pcb.tcp && !s->send_starved && send_room(s) >= s->send_limit / 4 &&
+    return s->pcb.tcp && !s->send_starved && send_room(s) >= send_limit(s) / 4 &&
            tcp_sndqueuelen(s->pcb.tcp) < TCP_SND_QUEUELEN / 2;
 }
 
@@ -110,6 +124,50 @@ ssize_t sock_tcp_send(struct sock *s, struct sock_msg *msg)
     }
 }
 
+/* ---- the receive window ---- */
+
+void sock_tcp_window_start(struct sock *s)
+{
+    struct tcp_pcb *pcb = s->pcb.tcp;
+
+    s->window_target = size_min(s->recv_limit, SOCK_BUF_MIN);
+    if (pcb->rcv_wnd <= s->window_target)
+        return;
+    /* Not a shrinking one: a SYN announces at most these 64 KiB, and nothing else was sent. */
+    s->window_held = pcb->rcv_wnd - s->window_target;
+    pcb->rcv_wnd = pcb->rcv_ann_wnd = (tcpwnd_size_t)s->window_target;
+    pcb->rcv_ann_right_edge = pcb->rcv_nxt + pcb->rcv_ann_wnd;
+}
+
+void sock_tcp_window_update(struct sock *s, size_t consumed)
+{
+    struct tcp_pcb *pcb = s->pcb.tcp;
+
+    if (!pcb)
+        return;
+    const bool is_short = memory_short();
+
+    if (!is_short)
+        s->window_target = size_min(s->recv_limit, s->window_target + consumed);
+    s->window_held += consumed;
+
+    const size_t target = is_short ? size_min(s->window_target, SOCK_BUF_MIN) : s->window_target;
+    const size_t promised = pcb->rcv_wnd + s->recv_queue.bytes;
+    const size_t give = target > promised ? size_min(target - promised, s->window_held) : 0;
+
+    if (give > 0) {
+        s->window_held -= give;
+        tcp_window_opened(pcb, give);
+    }
+}
+
+void sock_tcp_window_restore(struct sock *s)
+{
+    if (s->pcb.tcp && s->window_held > 0)
+        tcp_window_opened(s->pcb.tcp, s->window_held);
+    s->window_held = 0;
+}
+
 /* ---- receiving ---- */
 
 /* Copy from the front of the queue, or past *done bytes of it when peeking. */
@@ -130,8 +188,8 @@ static void read_some(struct sock *s, struct sock_msg *msg, size_t *done)
             pbufq_drop(q, len);
         *done += len;
     }
-    if (!peek && *done > before && s->pcb.tcp)
-        tcp_window_opened(s->pcb.tcp, *done - before);
+    if (!peek && *done > before)
+        sock_tcp_window_update(s, *done - before);
 }
 
 /* Why nothing more will come. 1: it may. 0: end of file. An error is for the call that has read nothing. */

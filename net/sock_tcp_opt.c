@@ -28,7 +28,9 @@ void sock_tcp_apply(struct sock *s)
         ip_set_option(pcb, SOF_KEEPALIVE);
     pcb->tos = s->opt.tos;
     pcb->ttl = s->opt.ttl;
-    if (s->state == SOCK_LISTENING) /* a smaller block, without the rest */
+    if (s->state == SOCK_CONNECTED)
+        sock_tcp_window_update(s, 0); /* SO_RCVBUF may have been raised */
+    if (s->state == SOCK_LISTENING)   /* a smaller block, without the rest */
         return;
     if (s->opt.nodelay)
         tcp_nagle_disable(pcb);
