@@ -134,7 +134,7 @@ unpack() {
     case $archive in
     *.zip) python3 -m zipfile -e "$archive" "$tmp" ;;
     *) tar -xf "$archive" -C "$tmp" --no-same-owner --no-same-permissions ;;
-    esac || die "cannot unpack $archive"
+    esac 2>/dev/null || die "wrong checksum, and no archive that can be unpacked: $archive"
     rm -rf "$out"
     local top=("$tmp"/*)
     [ ${#top[@]} = 1 ] || die "$archive holds more than one folder"

@@ -228,6 +228,15 @@ def test_an_archive_that_is_there_is_refused_when_its_checksum_is_wrong(place):
     assert "wrong checksum" in done.stdout and not (place.folder / "out/demo").exists()
 
 
+def test_a_file_that_is_no_archive_is_refused_in_one_line(place):
+    (place.folder / "bad.tar.gz").write_bytes(b"an error page")
+
+    done = place.fetch(place.folder / "bad.tar.gz")
+
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 1 and "wrong checksum" in done.stdout
+
+
 def test_what_cannot_be_had_is_told_with_the_way_out(place):
     done = place.fetch()
 
