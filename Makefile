@@ -139,7 +139,7 @@ $(B)/kernel.o: $(KERNEL_OBJ) $(LWIP_OBJ)
 	  -nostdlib -r $(sort $^) -o $@
 
 # boot/init.c calls image_network weakly: where the link gives it no value, lwIP and the drivers fall away.
-NO_NETWORK := hello test/crash test/libc test/modules
+NO_NETWORK := hello test/crash test/libc test/modules test/sleep
 network = $(if $(filter $(1),$(NO_NETWORK)),,-Wl,--defsym=image_network=boot_network -Wl,-u,boot_network)
 
 # Linked twice: the second time with the names of the first. They come last, so nothing shifts.
