@@ -82,6 +82,7 @@
 #define LWIP_ICMP6 1
 #define LWIP_IPV6_FRAG 1
 #define LWIP_IPV6_REASS 1
+#define IPV6_FRAG_COPYHEADER 1 /* a note on a fragment holds a pointer: no room in its header */
 #define LWIP_ND6_NUM_NEIGHBORS 100
 #define LWIP_ND6_NUM_DESTINATIONS 100
 #define LWIP_ND6_NUM_PREFIXES 8
