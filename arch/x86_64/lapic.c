@@ -10,6 +10,7 @@
 /* Register numbers; times 16 they are xAPIC offsets, plus 0x800 x2APIC MSRs (SDM vol. 3A, table 10-6). */
 enum {
     REG_ID = 0x02,
+    REG_VERSION = 0x03,
     REG_TASK_PRIORITY = 0x08,
     REG_EOI = 0x0b,
     REG_SPURIOUS = 0x0f,
@@ -35,6 +36,9 @@ enum {
     LVT_NMI = 4 << 8,
     LVT_TIMER_DEADLINE = 2 << 17,
     DIVIDE_BY_16 = 3,
+    VERSION_LAST_LVT_SHIFT = 16,
+    LAST_LVT_WITH_PERF = 4,
+    LAST_LVT_WITH_THERMAL = 5,
 };
 #define BASE_ADDR 0x000ffffffffff000ull
 
@@ -73,8 +77,12 @@ int lapic_init(void)
     if (err)
         return err;
     reg_write(REG_TASK_PRIORITY, 0);
-    reg_write(REG_LVT_THERMAL, LVT_MASKED);
-    reg_write(REG_LVT_PERF, LVT_MASKED);
+    /* Later additions to the local vector table: writing one that isn't there faults in x2APIC mode. */
+    const uint32_t last_lvt = reg_read(REG_VERSION) >> VERSION_LAST_LVT_SHIFT & 0xff;
+    if (last_lvt >= LAST_LVT_WITH_PERF)
+        reg_write(REG_LVT_PERF, LVT_MASKED);
+    if (last_lvt >= LAST_LVT_WITH_THERMAL)
+        reg_write(REG_LVT_THERMAL, LVT_MASKED);
     reg_write(REG_LVT_ERROR, VECTOR_LAPIC_ERROR);
     reg_write(REG_LVT_LINT0, LVT_EXTINT);
     reg_write(REG_LVT_LINT1, LVT_NMI);
