@@ -27,7 +27,7 @@ static void put_bytes(struct http_text *t, const char *bytes, size_t len)
         }
         t->failed = bigger == NULL;
     }
-    if (t->failed)
+    if (t->failed || len == 0)
         return;
     memcpy(t->bytes + t->len, bytes, len);
     t->len += len;

@@ -10,8 +10,10 @@ void udp_stats_begin(struct udp_stats *s, uint64_t now_us)
 static void add_jitter(struct udp_stats *s, int64_t transit_us)
 {
     if (s->transit_count > 0) {
-        const int64_t d = transit_us - s->last_transit_us;
-        uint64_t abs_d = (uint64_t)(d < 0 ? -d : d);
+        /* Unsigned: a lying clock may lie by more than a signed difference holds. */
+        uint64_t abs_d = (uint64_t)transit_us - (uint64_t)s->last_transit_us;
+        if (transit_us < s->last_transit_us)
+            abs_d = 0 - abs_d;
         if (abs_d > TRANSIT_MAX_US)
             abs_d = TRANSIT_MAX_US; /* a stepped clock, not the network */
         s->jitter_16 += abs_d;
