@@ -49,7 +49,8 @@ static err_t back_sent(void *arg, struct tcp_pcb *pcb, u16_t len)
 static err_t back_poll(void *arg, struct tcp_pcb *pcb)
 {
     struct back *b = arg;
-    const bool waiting_for_rate = !sender_delivered(&b->sender) && b->sender.acked >= b->sender.queued;
+    const bool waiting_for_rate =
+        !sender_delivered(&b->sender) && b->sender.acked >= b->sender.queued;
     if (!waiting_for_rate && ++b->stalled_s > SERVICE_STALL_S) {
         back_free(b);
         return service_abort(pcb);
@@ -77,8 +78,7 @@ static err_t back_connected(void *arg, struct tcp_pcb *pcb, err_t err)
     return ERR_OK;
 }
 
-void back_connect(const ip_addr_t *local, const ip_addr_t *remote,
-                  const struct iperf2_request *req)
+void back_connect(const ip_addr_t *local, const ip_addr_t *remote, const struct iperf2_request *req)
 {
     struct back *b = calloc(1, sizeof(*b));
     struct tcp_pcb *pcb = b ? tcp_new_ip_type(IP_GET_TYPE(remote)) : NULL;

@@ -52,17 +52,24 @@ void sender_start(struct iperf2_sender *s, struct tcp_pcb *pcb, const struct ipe
     }
 }
 
-/* The leading header counts as data, like the client's. */
+/*
+ * What a client that expects bursts reads first: with trip times a whole header, and it counts as data. Else
+ * only the header's first word, 0: a header of no length. (Given a whole one there, 2.1 and 2.2 clients take its
+ * arrival for a date in the far future and print nonsense.)
+ */
 static bool write_header(struct iperf2_sender *s)
 {
-    struct iperf2_tcp_header header;
+    struct iperf2_tcp_header header = {0};
+    size_t len = sizeof(header.base.flags);
     if (s->headed)
         return true;
-    iperf2_encode_first(&header, s->req, s->start_wall_us);
-    if (tcp_write(s->pcb, &header, sizeof(header), TCP_WRITE_FLAG_COPY | TCP_WRITE_FLAG_MORE) !=
-        ERR_OK)
+    if (s->req->trip_times) {
+        iperf2_encode_first(&header, s->req, s->start_wall_us);
+        len = sizeof(header);
+    }
+    if (tcp_write(s->pcb, &header, (u16_t)len, TCP_WRITE_FLAG_COPY | TCP_WRITE_FLAG_MORE) != ERR_OK)
         return false;
-    s->queued += sizeof(header);
+    s->queued += len;
     s->headed = true;
     return true;
 }
@@ -82,7 +89,8 @@ static uint64_t rate_allows(const struct iperf2_sender *s, uint64_t now_us, uint
     if (!s->req->rate_bit_s || s->req->pacing != IPERF2_STREAM)
         return UINT64_MAX;
     const double due = (double)rate * (double)(now_us - s->start_us) / 1e6;
-    const double quantum = (double)size_max((size_t)(rate * SEND_QUANTUM_US / 1000000), SEND_QUANTUM_MIN);
+    const double quantum =
+        (double)size_max((size_t)(rate * SEND_QUANTUM_US / 1000000), SEND_QUANTUM_MIN);
     const double ahead = (double)s->queued + quantum - due;
     if (ahead <= 0)
         return (uint64_t)(due - (double)s->queued);

@@ -15,16 +15,16 @@ struct iperf2_sender {
     struct tcp_pcb *pcb;
     const struct iperf2_request *req;
     struct ticker ticker;
-    uint64_t start_us, end_us;   /* by clock_now_us(); end 0: by amount */
-    uint64_t last_us;            /* of the last acknowledgement */
+    uint64_t start_us, end_us; /* by clock_now_us(); end 0: by amount */
+    uint64_t last_us;          /* of the last acknowledgement */
     uint64_t start_wall_us;
-    uint64_t queued, acked;      /* bytes */
-    uint64_t pos;                /* in the payload */
-    uint64_t burst_left;         /* bytes of the present burst */
+    uint64_t queued, acked; /* bytes */
+    uint64_t pos;           /* in the payload */
+    uint64_t burst_left;    /* bytes of the present burst */
     uint64_t next_burst_us;
     uint32_t burst_id;
-    bool bursts, headed;         /* cut in bursts; the leading header is written */
-    bool started, finished;      /* finished: FIN is queued */
+    bool bursts, headed;    /* cut in bursts; the leading header is written */
+    bool started, finished; /* finished: FIN is queued */
 };
 
 /*

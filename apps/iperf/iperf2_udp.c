@@ -19,10 +19,10 @@
 #include "port/clock.h"
 
 enum {
-    BUCKETS = 64,   /* a power of two */
-    FLOWS_MAX = 512, /* of about 600 bytes */
-    IDLE_S = 300,   /* -b 1k sends a datagram each 12 s; -b 100 each 2 min */
-    LINGER_S = 5,   /* a client repeats its end marker for 2 s */
+    BUCKETS = 64,         /* a power of two */
+    FLOWS_MAX = 512,      /* of about 600 bytes */
+    IDLE_S = 300,         /* -b 1k sends a datagram each 12 s; -b 100 each 2 min */
+    LINGER_S = 5,         /* a client repeats its end marker for 2 s */
     RESTART_US = 1000000, /* a first datagram this much after the last is a new test, not a copy */
     SWEEP_US = 1000000,
     HEAD_BYTES = sizeof(struct iperf2_udp_header),
@@ -53,9 +53,7 @@ static uint64_t read_flows(void *arg)
     return flow_count;
 }
 static struct counter counters[] = {
-    {.name = "iperf_udp_datagrams_total",
-     .help = "Datagrams on port 5001.",
-     .value = &datagrams},
+    {.name = "iperf_udp_datagrams_total", .help = "Datagrams on port 5001.", .value = &datagrams},
     {.name = "iperf_udp_runts_total",
      .help = "Datagrams too short for iperf 2's 16-byte header.",
      .value = &runts},
@@ -171,7 +169,8 @@ static void log_left_out(const struct flow *f)
     if (f->req.no_l2_check)
         log_limited(LOG_WARN, "iperf", "--l2checks isn't done here; the test goes on without");
     if (f->req.no_l4s)
-        log_limited(LOG_WARN, "iperf", "--udp-l4s isn't done here; the test goes on without feedback");
+        log_limited(LOG_WARN, "iperf",
+                    "--udp-l4s isn't done here; the test goes on without feedback");
 }
 
 /* Begin the test that a first datagram asks for. `head` is what there is of its header. */

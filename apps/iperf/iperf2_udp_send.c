@@ -13,9 +13,9 @@
 enum {
     LEN_DEFAULT_V4 = 1470, /* as iperf's own: one MTU frame with room for options */
     LEN_DEFAULT_V6 = 1450,
-    BATCH_MAX = 256,       /* datagrams a tick: nobody else waits longer than these take */
-    RETRY_US = 1000,       /* after a full transmit ring */
-    LATE_MAX_US = 100000,  /* what is later than this isn't made up for */
+    BATCH_MAX = 256,      /* datagrams a tick: nobody else waits longer than these take */
+    RETRY_US = 1000,      /* after a full transmit ring */
+    LATE_MAX_US = 100000, /* what is later than this isn't made up for */
     FIN_TRIES = 40,
     FIN_GAP_US = 50000,
     FIN_COPIES = 3, /* where no report comes back to tell that it was lost */
@@ -46,7 +46,9 @@ static void run(void *arg);
 
 static size_t datagram_len(const struct iperf2_request *req, const ip_addr_t *peer)
 {
-    const size_t len = req->buf_len ? req->buf_len : IP_IS_V6(peer) ? LEN_DEFAULT_V6 : LEN_DEFAULT_V4;
+    const size_t len = req->buf_len     ? req->buf_len
+                       : IP_IS_V6(peer) ? LEN_DEFAULT_V6
+                                        : LEN_DEFAULT_V4;
     return size_max(len, sizeof(struct iperf2_datagram));
 }
 
@@ -116,7 +118,7 @@ static bool over(const struct udp_sender *s, uint64_t now_us)
 /* The end marker: the next id, negative; the same one again where only a copy could be lost. */
 static void send_fin(struct udp_sender *s)
 {
-    const unsigned tries = s->back && !s->req.no_udp_fin    ? FIN_TRIES
+    const unsigned tries = s->back && !s->req.no_udp_fin   ? FIN_TRIES
                            : s->req.mode == IPERF2_REVERSE ? FIN_COPIES
                                                            : 1;
     if (s->fin_sent >= tries) {
@@ -260,8 +262,7 @@ static void back_report(void *arg, struct udp_pcb *pcb, struct pbuf *p, const ip
         sender_end(s);
 }
 
-void udp_back_start(const ip_addr_t *local, const ip_addr_t *peer,
-                    const struct iperf2_request *req)
+void udp_back_start(const ip_addr_t *local, const ip_addr_t *peer, const struct iperf2_request *req)
 {
     struct udp_sender *s = sender_new(local, peer, req->back_port, req);
     struct udp_pcb *pcb = s ? udp_new_ip_type(IP_GET_TYPE(peer)) : NULL;

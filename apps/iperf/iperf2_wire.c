@@ -73,8 +73,7 @@ static void decode_base(const struct iperf2_base *base, struct iperf2_request *o
 
 static void decode_ext(const struct iperf2_ext *ext, struct iperf2_request *out)
 {
-    out->rate_bit_s =
-        be32_get(ext->rate_lo) | (uint64_t)(be32_get(ext->rate_hi) >> 8) << 32;
+    out->rate_bit_s = be32_get(ext->rate_lo) | (uint64_t)(be32_get(ext->rate_hi) >> 8) << 32;
     out->short_ext = be32_get(ext->version_hi) < VERSION_22;
     out->trip_times = be16_get(ext->upper) & IPERF2_UP_TRIP_TIMES;
 }
@@ -112,7 +111,8 @@ static void decode_isoch(const struct iperf2_isoch_settings *set, struct iperf2_
         /* bit/s over bursts/s, in bytes; the variance is in (bit/s)². */
         out->burst_mean = (uint64_t)be32_get(set->mean) * MICRO / fps_micro / 8;
         const uint64_t root_micro = fps_micro / 1000 ? fps_micro / 1000 : 1;
-        out->burst_variance = (uint64_t)be32_get(set->variance) * MICRO / root_micro / root_micro / 64;
+        out->burst_variance =
+            (uint64_t)be32_get(set->variance) * MICRO / root_micro / root_micro / 64;
     }
     if (out->burst_mean > IPERF2_BURST_MAX)
         out->burst_mean = IPERF2_BURST_MAX;
@@ -217,8 +217,7 @@ void iperf2_datagram_put(struct iperf2_datagram *d, int64_t id, uint64_t now_us)
 size_t iperf2_encode_ack(struct iperf2_ack *out, const struct iperf2_request *req,
                          uint64_t arrived_us, uint64_t now_us)
 {
-    const size_t len =
-        req->trip_times ? sizeof(*out) : offsetof(struct iperf2_ack, sent_sec);
+    const size_t len = req->trip_times ? sizeof(*out) : offsetof(struct iperf2_ack, sent_sec);
     *out = (struct iperf2_ack){
         .type = be32_make(IPERF2_ACK_TYPE),
         .length = be32_make((uint32_t)len),

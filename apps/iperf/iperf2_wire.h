@@ -239,12 +239,12 @@ struct iperf2_request {
     bool no_l4s;      /* asked for congestion feedback that we don't give; the rest works */
     bool short_ext;   /* before 2.2: isoch lies four bytes earlier in UDP */
     uint16_t back_port;
-    uint32_t buf_len;        /* 0 = default */
-    uint64_t duration_us;    /* 0: by amount */
-    uint64_t amount_bytes;   /* 0 with duration_us */
-    uint64_t rate_bit_s;     /* 0: as fast as it goes */
-    uint64_t start_wall_us;  /* EPOCH_START, else 0 */
-    uint64_t sent_wall_us;   /* TRIP_TIMES: the client's clock at its first send, else 0 */
+    uint32_t buf_len;         /* 0 = default */
+    uint64_t duration_us;     /* 0: by amount */
+    uint64_t amount_bytes;    /* 0 with duration_us */
+    uint64_t rate_bit_s;      /* 0: as fast as it goes */
+    uint64_t start_wall_us;   /* EPOCH_START, else 0 */
+    uint64_t sent_wall_us;    /* TRIP_TIMES: the client's clock at its first send, else 0 */
     uint32_t burst_period_us; /* with pacing */
     uint64_t burst_mean;      /* bytes; a burst's mean size, 0 = buf_len */
     uint64_t burst_variance;  /* bytes squared */

@@ -34,9 +34,9 @@ void result_format(char *out, size_t size, const struct result *r)
     char bytes[24], rate[24];
     result_bytes(bytes, sizeof(bytes), r->bytes);
     result_rate(rate, sizeof(rate), r->bytes, r->us);
-    const int len = snprintf(out, size, "%s %s %s %s %" PRIu64 ".%02u s %s", r->peer, r->proto,
-                             r->direction, bytes, r->us / 1000000,
-                             (unsigned)(r->us % 1000000 / 10000), rate);
+    const int len =
+        snprintf(out, size, "%s %s %s %s %" PRIu64 ".%02u s %s", r->peer, r->proto, r->direction,
+                 bytes, r->us / 1000000, (unsigned)(r->us % 1000000 / 10000), rate);
     if (!r->datagrams || len < 0 || (size_t)len >= size)
         return;
     snprintf(out + len, size - (size_t)len,

@@ -7,8 +7,8 @@
 enum { RESULT_TEXT_MAX = 192 };
 
 struct result {
-    const char *peer; /* address and port */
-    const char *proto; /* "tcp", "udp" */
+    const char *peer;      /* address and port */
+    const char *proto;     /* "tcp", "udp" */
     const char *direction; /* seen from here: "in", "out" */
     uint64_t bytes;
     uint64_t us;

@@ -21,17 +21,17 @@ enum {
     HELD_MAX = 4 << 20,  /* bytes one connection may hold */
     HELD_MIN = 64 << 10, /* bytes it may always hold: one window without scaling */
     HELD_SHARE = 4,      /* all together: a quarter of what is free or held */
-    COPY_MAX = 512,      /* bytes of a pbuf worth copying: cheaper than a reference and its segment */
+    COPY_MAX = 512, /* bytes of a pbuf worth copying: cheaper than a reference and its segment */
 };
 
 struct echo {
     struct tcp_pcb *pcb;
     struct pbuf *head, *cursor, *tail;
-    size_t head_acked;      /* bytes of head that are acknowledged */
-    size_t cursor_written;  /* bytes of cursor that tcp_write() took */
-    size_t copied_unacked;  /* bytes in flight that lwIP copied */
-    size_t held;            /* bytes received and not acknowledged yet */
-    size_t unopened;        /* bytes received whose window isn't open again */
+    size_t head_acked;     /* bytes of head that are acknowledged */
+    size_t cursor_written; /* bytes of cursor that tcp_write() took */
+    size_t copied_unacked; /* bytes in flight that lwIP copied */
+    size_t held;           /* bytes received and not acknowledged yet */
+    size_t unopened;       /* bytes received whose window isn't open again */
     bool eof, fin_sent;
     uint16_t stalled_s;
 };
@@ -39,7 +39,9 @@ struct echo {
 static uint64_t held_total; /* bytes of all connections */
 static uint64_t tcp_bytes, udp_datagrams, udp_bytes, udp_dropped;
 static struct counter counters[] = {
-    {.name = "echo_tcp_bytes_total", .help = "Bytes received for echo over TCP.", .value = &tcp_bytes},
+    {.name = "echo_tcp_bytes_total",
+     .help = "Bytes received for echo over TCP.",
+     .value = &tcp_bytes},
     {.name = "echo_held_bytes",
      .help = "Bytes that wait for echo clients to acknowledge them.",
      .type = COUNTER_GAUGE,

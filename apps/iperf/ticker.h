@@ -11,8 +11,8 @@
 struct ticker {
     void (*fn)(void *arg); /* may arm or stop any ticker, and free its owner */
     void *arg;
-    uint64_t due_us;      /* by clock_now_us() */
-    struct ticker *next;  /* internal */
+    uint64_t due_us;     /* by clock_now_us() */
+    struct ticker *next; /* internal */
     bool armed;
 };
 

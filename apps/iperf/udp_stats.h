@@ -18,7 +18,7 @@ struct udp_stats {
     uint64_t bytes;
     uint64_t received; /* datagrams that came, in any order */
     uint64_t highest_id;
-    uint64_t skipped;  /* ids jumped over; ≥ lost */
+    uint64_t skipped; /* ids jumped over; ≥ lost */
     uint64_t out_of_order;
     uint64_t start_us, last_us; /* arrival, wall clock */
     uint64_t jitter_16;         /* sixteenths of a microsecond */
