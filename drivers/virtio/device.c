@@ -155,7 +155,7 @@ static int read_until_same(struct virtio_dev *dev, uint32_t offset, void *buf, u
 
 int virtio_config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len)
 {
-    if (len > VIRTIO_CONFIG_READ_MAX)
+    if (len == 0 || len > VIRTIO_CONFIG_READ_MAX)
         return -ERANGE;
     const int err = dev->transport->legacy ? read_until_same(dev, offset, buf, len)
                                            : read_with_generation(dev, offset, buf, len);

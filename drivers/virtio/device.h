@@ -97,7 +97,7 @@ int virtio_reset(struct virtio_dev *dev);
 /*
  * Read device config consistently, a bounded number of times: again while config_generation changes (§2.5.3),
  * on legacy, which has none, until two reads agree (§2.5.4).
- * Returns 0; -ERANGE past its end or with len > VIRTIO_CONFIG_READ_MAX; -EAGAIN when it never settles.
+ * Returns 0; -ERANGE past its end or with len other than 1 … VIRTIO_CONFIG_READ_MAX; -EAGAIN when it never settles.
  */
 int virtio_config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len);
 

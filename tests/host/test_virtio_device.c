@@ -314,6 +314,7 @@ static void configuration_ends_where_the_device_says(void **state)
         assert_int_equal(virtio_config_read(&fake.dev, UINT32_MAX, all, 2), -ERANGE);
         fake.config_len = FAKE_CONFIG_BYTES;
         assert_int_equal(virtio_config_read(&fake.dev, 0, all, sizeof(all)), -ERANGE);
+        assert_int_equal(virtio_config_read(&fake.dev, 0, all, 0), -ERANGE);
     }
 }
 
