@@ -103,7 +103,8 @@ static void memory_init(struct span image)
 static void greet(void)
 {
     log_info("boot", "Ringlet %s, %s, %llu MiB, %s%s%s, TSC %llu MHz by %s", RINGLET_VERSION,
-             boot_info.loader, (unsigned long long)((span_total(&boot_info.ram) + (1 << 19)) >> 20),
+             boot_info.loader,
+             (unsigned long long)((span_total(&boot_info.ram) + (1 << 20) - 1) >> 20),
              cpu_facts.brand[0] ? cpu_facts.brand : "unknown processor",
              cpu_facts.hypervisor[0] ? " under " : "", cpu_facts.hypervisor,
              (unsigned long long)(clock_tsc_hz() / 1000000), clock_source());
