@@ -182,7 +182,7 @@ void vq_close(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), void 
  * The first lie: say it once, believe nothing more. Nothing is free and nothing is takable any
  * more, so that the fast paths need not ask whether the queue is broken.
  */
-static __attribute__((cold, noinline)) int lied(struct virtqueue *vq, const char *why)
+static __attribute__((cold, noinline)) void lied(struct virtqueue *vq, const char *why)
 {
     vq->broken = true;
     vq->free_count = 0;
@@ -190,7 +190,6 @@ static __attribute__((cold, noinline)) int lied(struct virtqueue *vq, const char
     vq->broken_why = why;
     log_error("virtqueue", "%s queue %u: the device lied (%s); the queue is out of use",
               vq->dev->where, (unsigned)vq->queue_idx, why);
-    return -EPROTO;
 }
 
 /* ---- post -------------------------------------------------------------------------------- */
@@ -239,54 +238,46 @@ int vq_post_in(struct virtqueue *vq, dma_addr addr, uint32_t len, void *cookie)
     return 0;
 }
 
-/* Fill `table` with the segments, linked by `next_of` entry numbers; returns the writable bytes. */
-static uint32_t fill_table(struct vring_desc *table, const struct vq_seg *segs, unsigned out_count,
-                           unsigned count)
-{
-    uint32_t in_len = 0;
-
-    for (unsigned i = 0; i < count; i++) {
-        uint16_t flags = i + 1 < count ? VRING_DESC_NEXT : 0;
-        if (i >= out_count) {
-            flags |= VRING_DESC_WRITE;
-            in_len += segs[i].len;
-        }
-        write_desc(&table[i], segs[i].addr, segs[i].len, flags, (uint16_t)(i + 1));
-    }
-    return in_len;
-}
-
 static void post_indirect(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count,
                           unsigned count, void *cookie)
 {
     const uint16_t head = vq->free_head;
     struct vring_desc *table = &vq->indirect_tables[(size_t)head * vq->indirect_max];
-    const uint32_t in_len = fill_table(table, segs, out_count, count);
+    uint32_t in_len = 0;
 
+    for (unsigned i = 0; i < count; i++) {
+        const bool in = i >= out_count;
+        const unsigned next = i + 1 < count ? VRING_DESC_NEXT : 0;
+
+        in_len += in ? segs[i].len : 0;
+        write_desc(&table[i], segs[i].addr, segs[i].len,
+                   (uint16_t)(next | (in ? VRING_DESC_WRITE : 0)), (uint16_t)(i + 1));
+    }
     /* Never NEXT or WRITE beside INDIRECT (§2.7.5.3.1). */
     write_desc(&vq->desc[head], dma_of(table), (uint32_t)(count * sizeof(*table)),
                VRING_DESC_INDIRECT, 0);
     publish(vq, head, head, 1, in_len, cookie);
 }
 
-static void post_direct(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count,
-                        unsigned count, void *cookie)
+static inline void post_direct(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count,
+                               unsigned count, void *cookie)
 {
     const uint16_t head = vq->free_head;
     uint16_t at = head, last = head;
+    uint16_t flags = VRING_DESC_NEXT;
     uint32_t in_len = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        const uint16_t next = vq->chains[at].next; /* our own list: the ring's isn't read back */
-        uint16_t flags = i + 1 < count ? VRING_DESC_NEXT : 0;
-        if (i >= out_count) {
-            flags |= VRING_DESC_WRITE;
+        if (i == out_count)
+            flags = VRING_DESC_NEXT | VRING_DESC_WRITE;
+        if (flags & VRING_DESC_WRITE)
             in_len += segs[i].len;
-        }
-        write_desc(&vq->desc[at], segs[i].addr, segs[i].len, flags, next);
+        /* The link is our own list's: the ring's isn't read back. */
         last = at;
-        at = next;
+        at = vq->chains[at].next;
+        write_desc(&vq->desc[last], segs[i].addr, segs[i].len, flags, at);
     }
+    vq->desc[last].flags = le16_make(flags & VRING_DESC_WRITE);
     publish(vq, head, last, (uint16_t)count, in_len, cookie);
 }
 
@@ -323,23 +314,25 @@ unsigned vq_room(const struct virtqueue *vq, unsigned seg_count)
 /* ---- take -------------------------------------------------------------------------------- */
 
 /*
- * Look for more used entries. Also the place where a forgotten kick is made up for: the range test of
- * vq_kick() is exact only up to 2^16 posts. Between two calls at most `size` chains can be posted
- * (what is free plus what is takable), so KICK_OVERDUE + 2^15 < 2^16 bounds the distance.
+ * Look for more used entries; how many there are. Also the place where a forgotten kick is made up for: the range
+ * test of vq_kick() is exact only up to 2^16 posts. Between two calls at most `size` chains can be
+ * posted (what is free plus what is takable), so KICK_OVERDUE + 2^15 < 2^16 bounds the distance.
  */
-static __attribute__((noinline)) int take_more(struct virtqueue *vq)
+static unsigned look_for_more(struct virtqueue *vq)
 {
     if (vq->broken)
-        return -EPROTO;
+        return 0;
     /* C: the entries and the buffers are read after the index that vouches for them. */
     const uint16_t seen = shared_load16_acquire(&vq->used->idx);
 
-    if ((uint16_t)(seen - vq->used_idx) > vq_posted_count(vq))
-        return lied(vq, "used index beyond what is posted");
+    if ((uint16_t)(seen - vq->used_idx) > vq_posted_count(vq)) {
+        lied(vq, "used index beyond what is posted");
+        return 0;
+    }
     if ((uint16_t)(vq->avail_idx - vq->kicked_idx) >= KICK_OVERDUE)
         vq_kick(vq);
     vq->used_seen = seen;
-    return seen == vq->used_idx ? -EAGAIN : 0;
+    return (uint16_t)(seen - vq->used_idx);
 }
 
 /* Give a taken chain's descriptors back to the free list. */
@@ -347,7 +340,7 @@ static inline void release(struct virtqueue *vq, uint16_t head, struct vq_chain 
 {
     struct vq_chain *last = c;
 
-    for (unsigned left = c->desc_count; __builtin_expect(left > 1, 0); left--)
+    for (unsigned left = c->desc_count; left > 1; left--)
         last = &vq->chains[last->next];
     last->next = vq->free_head;
     vq->free_head = head;
@@ -355,33 +348,53 @@ static inline void release(struct virtqueue *vq, uint16_t head, struct vq_chain 
     c->desc_count = 0;
 }
 
-int vq_take(struct virtqueue *vq, struct vq_done *done)
+/* Check one used entry and take it. NULL, or the lie. */
+static inline const char *take_one(struct virtqueue *vq, const struct vring_used_elem *e,
+                                   struct vq_done *done)
 {
-    if (vq->used_idx == vq->used_seen) {
-        const int err = take_more(vq);
-        if (err)
-            return err;
-    }
-
-    const struct vring_used_elem *e = &vq->used->ring[vq->used_idx & vq->mask];
     const uint32_t id = shared_load32(&e->id);
     uint32_t len = shared_load32(&e->len);
 
     if (__builtin_expect(id >= vq->size, 0))
-        return lied(vq, "used id out of range");
+        return "used id out of range";
     struct vq_chain *c = &vq->chains[id];
     if (__builtin_expect(c->desc_count == 0, 0))
-        return lied(vq, "used id that is not posted");
+        return "used id that is not posted";
     if (__builtin_expect(len > c->in_len, 0)) {
         if (c->in_len)
-            return lied(vq, "used length beyond the buffer");
+            return "used length beyond the buffer";
         len = 0; /* a chain that it only read: the number means nothing */
     }
     done->cookie = c->cookie;
     done->len = len;
-    vq->used_idx++;
     release(vq, (uint16_t)id, c);
-    return 0;
+    return NULL;
+}
+
+unsigned vq_take_batch(struct virtqueue *vq, struct vq_done *done, unsigned max)
+{
+    unsigned count = (uint16_t)(vq->used_seen - vq->used_idx);
+
+    if (count == 0)
+        count = look_for_more(vq);
+    if (count > max)
+        count = max;
+    for (unsigned i = 0; i < count; i++) {
+        const char *lie = take_one(vq, &vq->used->ring[vq->used_idx & vq->mask], &done[i]);
+        if (__builtin_expect(lie != NULL, 0)) {
+            lied(vq, lie);
+            return i;
+        }
+        vq->used_idx++;
+    }
+    return count;
+}
+
+int vq_take(struct virtqueue *vq, struct vq_done *done)
+{
+    if (vq_take_batch(vq, done, 1))
+        return 0;
+    return vq->broken ? -EPROTO : -EAGAIN;
 }
 
 bool vq_pending(const struct virtqueue *vq)

@@ -118,19 +118,22 @@ static inline uint16_t vq_next_head(const struct virtqueue *vq)
 unsigned vq_room(const struct virtqueue *vq, unsigned seg_count);
 
 /*
- * Take the next completed buffer off the used ring.
+ * Take completed buffers off the used ring, up to `max` of them, in the order the device gave them back.
  *
  * Nothing the device wrote is believed before it is checked: the id must name a chain that is
  * posted now, and len must fit what that chain let it write. The first lie breaks the queue,
- * and it stays broken until it is reopened: one log line, one counter.
+ * and it stays broken until it is reopened: one log line, one counter. What was taken before it is good.
  *
- *   done   written only on success. done->cookie is what vq_post() was given; the caller owns that
- *          buffer again. done->len counts bytes written from the start of the chain; 0 for a chain
- *          the device only reads, where some devices report nonsense.
+ *   done   done[i].cookie is what vq_post() was given; the caller owns that buffer again. done[i].len counts
+ *          bytes written from the start of the chain; 0 for a chain the device only reads, where some
+ *          devices report nonsense.
  *
- * Returns 0; -EAGAIN when nothing more is completed; -EPROTO when the queue is broken.
+ * Returns how many were taken; 0 also when the queue is broken.
  * Poll loop only; never blocks. §2.7.8, §2.7.14.
  */
+unsigned vq_take_batch(struct virtqueue *vq, struct vq_done *done, unsigned max);
+
+/* The same for one. Returns 0; -EAGAIN when nothing more is completed; -EPROTO when the queue is broken. */
 int vq_take(struct virtqueue *vq, struct vq_done *done);
 
 /* True when the used ring holds something vq_take() would return. One read, no barrier. */

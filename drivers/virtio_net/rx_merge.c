@@ -9,7 +9,7 @@ void rx_merge_init(struct rx_merge *m, const struct net_hdr_rules *rules, uint8_
 }
 
 /* One read of each word: what is checked is what is used, whatever the device writes meanwhile. */
-static struct virtio_net_hdr read_hdr(const void *piece)
+static inline struct virtio_net_hdr read_hdr(const void *piece)
 {
     const le32 *words = piece;
     const uint32_t a = shared_load32(&words[0]);
@@ -79,13 +79,13 @@ enum rx_drop rx_merge_look(struct rx_merge *m, const void *piece, uint32_t len)
     return RX_KEEP;
 }
 
-static enum rx_drop check_frame(const struct rx_merge *m)
+static inline enum rx_drop check_frame(const struct frame_offload *offload, uint32_t len)
 {
-    if (m->len < RX_FRAME_MIN)
+    if (len < RX_FRAME_MIN)
         return RX_DROP_RUNT;
-    if (m->len > RX_FRAME_MAX)
+    if (len > RX_FRAME_MAX)
         return RX_DROP_OVERSIZE;
-    return net_hdr_fits(&m->offload, m->len) ? RX_KEEP : RX_DROP_OFFLOAD;
+    return net_hdr_fits(offload, len) ? RX_KEEP : RX_DROP_OFFLOAD;
 }
 
 static void join(struct rx_merge *m, struct frag *f)
@@ -108,13 +108,26 @@ bool rx_merge_add(struct rx_merge *m, struct frag *f, struct frame_in *out, enum
     if (--m->missing)
         return false;
 
-    *drop = check_frame(m);
+    *drop = check_frame(&m->offload, m->len);
     if (*drop == RX_KEEP)
         *out = (struct frame_in){m->head, m->len, m->offload};
     else
         frag_give_list(m->head);
     m->head = m->tail = NULL;
     m->len = 0;
+    return true;
+}
+
+bool rx_merge_add_whole(struct rx_merge *m, struct frag *f, struct frame_in *out,
+                        enum rx_drop *drop)
+{
+    m->missing = 0;
+    *drop = check_frame(&m->offload, f->len);
+    if (*drop != RX_KEEP) {
+        frag_give(f);
+        return false;
+    }
+    *out = (struct frame_in){f, f->len, m->offload};
     return true;
 }
 

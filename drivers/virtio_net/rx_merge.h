@@ -72,6 +72,16 @@ enum rx_drop rx_merge_look(struct rx_merge *m, const void *piece, uint32_t len);
  */
 bool rx_merge_add(struct rx_merge *m, struct frag *f, struct frame_in *out, enum rx_drop *drop);
 
+/* True when the piece just looked at is a whole frame. It may go the short way then: */
+static inline bool rx_merge_is_whole(const struct rx_merge *m)
+{
+    return m->missing == 1 && m->strip;
+}
+
+/* rx_merge_add() of a whole frame: true when *out holds it, false when it was lost for *drop. */
+bool rx_merge_add_whole(struct rx_merge *m, struct frag *f, struct frame_in *out,
+                        enum rx_drop *drop);
+
 /* There is no memory for the piece just looked at: gives back what was joined. */
 void rx_merge_abort(struct rx_merge *m);
 
