@@ -150,7 +150,7 @@ class Net:
 
     @contextlib.contextmanager
     def capture(self, expression="", snaplen=160, tap=None):
-        """tcpdump at the tap while the body runs; afterwards .frames() has what passed."""
+        """Watch the tap while the body runs; afterwards .frames() has what passed."""
         with Capture(self, expression, snaplen, tap or self.tap) as capture:
             yield capture
 
@@ -168,27 +168,29 @@ class Net:
 
 
 class Capture:
+    """By dumpcap: tcpdump insists on giving up rights, which can't be done in a namespace of this kind."""
+
     def __init__(self, net, expression, snaplen, tap):
         handle, self.path = tempfile.mkstemp(suffix=".pcap")
         os.close(handle)
-        # -Z root: where it can't give up rights it doesn't have. -B: no loss in bursts.
-        self.process = net.start("tcpdump", "-i", tap, "-U", "-n", "-Z", "root", "-B", 65536, "-s", snaplen,
-                                 "-w", self.path, expression, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        self.process = net.start("dumpcap", "-q", "-P", "-i", tap, "-s", snaplen, "-B", 64, "-f", expression,
+                                 "-w", self.path)
 
     def __enter__(self):
-        line = self.process.stderr.readline()
-        while "listening on" not in line:
-            assert line, "tcpdump did not start"
-            line = self.process.stderr.readline()
+        line = said = self.process.stdout.readline()
+        while not line.startswith("File: "):
+            assert line, f"dumpcap did not start: {said}"
+            line = self.process.stdout.readline()
+            said += line
         return self
 
     def __exit__(self, *_):
         time.sleep(0.3)  # the ring is handed over in blocks
         self.process.send_signal(signal.SIGINT)
         try:
-            text = self.process.communicate(timeout=10)[1]
-            lost = re.search(r"(\d+) packets dropped by kernel", text)
-            assert lost and lost[1] == "0", f"tcpdump is not sure: {text}"
+            text = self.process.communicate(timeout=10)[0]
+            counts = re.search(r"received/dropped on interface .*: (\d+)/(\d+) ", text)
+            assert counts and counts[2] == "0", f"not every frame was captured: {text}"
             self.bytes = pathlib.Path(self.path).read_bytes()
         finally:
             os.unlink(self.path)
