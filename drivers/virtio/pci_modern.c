@@ -150,7 +150,8 @@ static int queue_setup(struct virtio_dev *dev, uint16_t idx, const struct virtio
     mmio_write16(&c->queue_select, idx);
     vp->doorbell[idx] = find_doorbell(vp);
     if (!vp->doorbell[idx]) {
-        log_error("virtio", "%s: queue %u is notified outside the register area", dev->where, idx);
+        log_once(LOG_ERROR, "virtio", "%s: queue %u is notified outside the register area",
+                 dev->where, idx);
         return -EIO;
     }
     if (!settle_size(c, mem->size) || (dev->msix && !settle_vector(c, vector)))
