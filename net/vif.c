@@ -232,10 +232,18 @@ static void on_sent(void *stack, void *cookie)
     pbuf_free(cookie);
 }
 
-/* lwIP retries a refused segment only at its next ACK or timer; a ring that has room again is reason enough. */
+/*
+ * lwIP retries a refused segment only at its next ACK or timer; a ring that has room again is reason enough.
+ * Refused ACKs go first: they are small, whoever waits for one has nothing else to wake it, and a connection
+ * that fills the ring whenever it can would keep them out for good.
+ */
 static void wake_tcp(struct vif *vif)
 {
     vif->tcp_refused = false;
+    for (struct tcp_pcb *pcb = tcp_active_pcbs; pcb && !vif->tcp_refused; pcb = pcb->next) {
+        if ((pcb->flags & TF_ACK_NOW) && !pcb->unsent)
+            tcp_output(pcb);
+    }
     for (struct tcp_pcb *pcb = tcp_active_pcbs; pcb && !vif->tcp_refused; pcb = pcb->next) {
         if (pcb->unsent)
             tcp_output(pcb);
