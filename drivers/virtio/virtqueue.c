@@ -194,34 +194,6 @@ static __attribute__((cold, noinline)) void lied(struct virtqueue *vq, const cha
 
 /* ---- post -------------------------------------------------------------------------------- */
 
-static inline void write_desc(struct vring_desc *d, dma_addr addr, uint32_t len, uint16_t flags,
-                              uint16_t next)
-{
-    d->addr = le64_make(addr);
-    d->len = le32_make(len);
-    d->flags = le16_make(flags);
-    if (flags & VRING_DESC_NEXT)
-        d->next = le16_make(next);
-}
-
-/* Take `desc_count` descriptors off the free list, whose links up to `last` are the chain's now, make
- * `head` available. */
-static inline void publish(struct virtqueue *vq, uint16_t head, uint16_t last, uint16_t desc_count,
-                           uint32_t in_len, void *cookie)
-{
-    struct vq_chain *c = &vq->chains[head];
-
-    vq->free_head = vq->chains[last].next;
-    vq->free_count = (uint16_t)(vq->free_count - desc_count);
-    c->cookie = cookie;
-    c->in_len = in_len;
-    c->desc_count = desc_count;
-    vq->avail->ring[vq->avail_idx & vq->mask] = le16_make(head);
-    vq->avail_idx++;
-    /* A: the descriptors and the slot above are visible before the index that exposes them. */
-    shared_store16_release(&vq->avail->idx, vq->avail_idx);
-}
-
 static int no_room(const struct virtqueue *vq)
 {
     return vq->broken ? -EPROTO : -EAGAIN;
@@ -233,8 +205,8 @@ int vq_post_in(struct virtqueue *vq, dma_addr addr, uint32_t len, void *cookie)
         return no_room(vq);
 
     const uint16_t head = vq->free_head;
-    write_desc(&vq->desc[head], addr, len, VRING_DESC_WRITE, 0);
-    publish(vq, head, head, 1, len, cookie);
+    vq_write_desc(&vq->desc[head], addr, len, VRING_DESC_WRITE, 0);
+    vq_publish(vq, head, head, 1, len, cookie);
     return 0;
 }
 
@@ -250,44 +222,28 @@ static void post_indirect(struct virtqueue *vq, const struct vq_seg *segs, unsig
         const unsigned next = i + 1 < count ? VRING_DESC_NEXT : 0;
 
         in_len += in ? segs[i].len : 0;
-        write_desc(&table[i], segs[i].addr, segs[i].len,
-                   (uint16_t)(next | (in ? VRING_DESC_WRITE : 0)), (uint16_t)(i + 1));
+        vq_write_desc(&table[i], segs[i].addr, segs[i].len,
+                      (uint16_t)(next | (in ? VRING_DESC_WRITE : 0)), (uint16_t)(i + 1));
     }
     /* Never NEXT or WRITE beside INDIRECT (§2.7.5.3.1). */
-    write_desc(&vq->desc[head], dma_of(table), (uint32_t)(count * sizeof(*table)),
-               VRING_DESC_INDIRECT, 0);
-    publish(vq, head, head, 1, in_len, cookie);
+    vq_write_desc(&vq->desc[head], dma_of(table), (uint32_t)(count * sizeof(*table)),
+                  VRING_DESC_INDIRECT, 0);
+    vq_publish(vq, head, head, 1, in_len, cookie);
 }
 
-static inline void post_direct(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count,
-                               unsigned count, void *cookie)
+static void post_direct(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count,
+                        unsigned count, void *cookie)
 {
-    const uint16_t head = vq->free_head;
-    uint16_t at = head, last = head;
-    uint16_t flags = VRING_DESC_NEXT;
+    struct vq_chain_writer w = vq_chain_begin(vq);
     uint32_t in_len = 0;
 
     for (unsigned i = 0; i < count; i++) {
-        if (i == out_count)
-            flags = VRING_DESC_NEXT | VRING_DESC_WRITE;
-        if (flags & VRING_DESC_WRITE)
-            in_len += segs[i].len;
-        /* The link is our own list's: the ring's isn't read back. */
-        last = at;
-        at = vq->chains[at].next;
-        write_desc(&vq->desc[last], segs[i].addr, segs[i].len, flags, at);
-    }
-    vq->desc[last].flags = le16_make(flags & VRING_DESC_WRITE);
-    publish(vq, head, last, (uint16_t)count, in_len, cookie);
-}
+        const bool in = i >= out_count;
 
-/*
- * A table costs the device one more look-up, a chain costs ring entries: so short chains lie in the
- * ring while there is plenty of it, and in tables when it gets narrow.
- */
-static inline bool wants_table(const struct virtqueue *vq, unsigned count)
-{
-    return count > 1 && count <= vq->indirect_max && count * 4u > vq->free_count;
+        in_len += in ? segs[i].len : 0;
+        vq_chain_add(vq, &w, segs[i].addr, segs[i].len, in ? VRING_DESC_WRITE : 0);
+    }
+    vq_chain_end(vq, &w, count, in_len, cookie);
 }
 
 int vq_post(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count, unsigned in_count,
@@ -296,7 +252,7 @@ int vq_post(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count,
     const unsigned count = out_count + in_count;
 
     ASSERT(count - 1u < vq->chain_max);
-    const bool table = wants_table(vq, count);
+    const bool table = count > 1 && !vq_prefers_ring(vq, count) && count <= vq->indirect_max;
     if (__builtin_expect((table ? 1u : count) > vq->free_count, 0))
         return no_room(vq);
     if (table)
@@ -335,31 +291,39 @@ static unsigned look_for_more(struct virtqueue *vq)
     return (uint16_t)(seen - vq->used_idx);
 }
 
-/* Give a taken chain's descriptors back to the free list. */
-static inline void release(struct virtqueue *vq, uint16_t head, struct vq_chain *c)
+/* The last record of a chain that lies in the ring. */
+static struct vq_chain *chain_end(struct vq_chain *chains, struct vq_chain *c)
 {
-    struct vq_chain *last = c;
-
     for (unsigned left = c->desc_count; left > 1; left--)
-        last = &vq->chains[last->next];
-    last->next = vq->free_head;
-    vq->free_head = head;
-    vq->free_count = (uint16_t)(vq->free_count + c->desc_count);
-    c->desc_count = 0;
+        c = &chains[c->next];
+    return c;
 }
 
-/* Check one used entry and take it. NULL, or the lie. */
-static inline const char *take_one(struct virtqueue *vq, const struct vring_used_elem *e,
+/*
+ * Take one used entry, if it is no lie. Indices and the free list live in `t`, so that a batch keeps them in
+ * registers; whole is written back by the caller. NULL, or the lie.
+ */
+struct taker {
+    struct vq_chain *chains;
+    uint32_t size;
+    uint16_t free_head, freed; /* freed: descriptors given back so far */
+};
+
+static inline const char *take_one(struct taker *t, const struct vring_used_elem *e,
                                    struct vq_done *done)
 {
     const uint32_t id = shared_load32(&e->id);
     uint32_t len = shared_load32(&e->len);
 
-    if (__builtin_expect(id >= vq->size, 0))
+    if (__builtin_expect(id >= t->size, 0))
         return "used id out of range";
-    struct vq_chain *c = &vq->chains[id];
-    if (__builtin_expect(c->desc_count == 0, 0))
-        return "used id that is not posted";
+    struct vq_chain *const c = &t->chains[id];
+    struct vq_chain *last = c;
+    if (__builtin_expect(c->desc_count != 1, 0)) {
+        if (c->desc_count == 0)
+            return "used id that is not posted";
+        last = chain_end(t->chains, c);
+    }
     if (__builtin_expect(len > c->in_len, 0)) {
         if (c->in_len)
             return "used length beyond the buffer";
@@ -367,7 +331,10 @@ static inline const char *take_one(struct virtqueue *vq, const struct vring_used
     }
     done->cookie = c->cookie;
     done->len = len;
-    release(vq, (uint16_t)id, c);
+    last->next = t->free_head;
+    t->free_head = (uint16_t)id;
+    t->freed = (uint16_t)(t->freed + c->desc_count);
+    c->desc_count = 0;
     return NULL;
 }
 
@@ -379,15 +346,28 @@ unsigned vq_take_batch(struct virtqueue *vq, struct vq_done *done, unsigned max)
         count = look_for_more(vq);
     if (count > max)
         count = max;
-    for (unsigned i = 0; i < count; i++) {
-        const char *lie = take_one(vq, &vq->used->ring[vq->used_idx & vq->mask], &done[i]);
-        if (__builtin_expect(lie != NULL, 0)) {
-            lied(vq, lie);
-            return i;
-        }
-        vq->used_idx++;
-    }
-    return count;
+    if (count == 0)
+        return 0;
+
+    struct taker t = {vq->chains, vq->size, vq->free_head, 0};
+    const struct vring_used_elem *const ring = vq->used->ring;
+    const uint32_t mask = vq->mask;
+    const char *lie = NULL;
+    unsigned taken = 0, at = vq->used_idx;
+    do {
+        lie = take_one(&t, &ring[at & mask], &done[taken]);
+        if (__builtin_expect(lie != NULL, 0))
+            break;
+        at++;
+        taken++;
+    } while (taken < count);
+
+    vq->used_idx = (uint16_t)at;
+    vq->free_head = t.free_head;
+    vq->free_count = (uint16_t)(vq->free_count + t.freed);
+    if (__builtin_expect(lie != NULL, 0))
+        lied(vq, lie);
+    return taken;
 }
 
 int vq_take(struct virtqueue *vq, struct vq_done *done)

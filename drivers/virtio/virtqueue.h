@@ -14,6 +14,7 @@
 #include "drivers/virtio/device.h"
 #include "drivers/virtio/vring.h"
 #include "lib/types.h"
+#include "port/shared.h"
 
 struct vq_seg {
     dma_addr addr;
@@ -159,6 +160,81 @@ void vq_irq_disable(struct virtqueue *vq);
 static inline uint16_t vq_posted_count(const struct virtqueue *vq)
 {
     return (uint16_t)(vq->avail_idx - vq->used_idx);
+}
+
+/*
+ * ---- a chain written in place --------------------------------------------------------------------
+ *
+ * What vq_post() does for chains in the ring, for a caller that has its segments in another shape:
+ *
+ *     if (vq_prefers_ring(vq, count) && count <= vq->free_count) {
+ *         struct vq_chain_writer w = vq_chain_begin(vq);
+ *         … count × vq_chain_add(vq, &w, addr, len, 0 or VRING_DESC_WRITE) …
+ *         vq_chain_end(vq, &w, count, in_len, cookie);
+ *     }
+ */
+struct vq_chain_writer {
+    uint16_t last, next;
+    uint16_t flags;
+};
+
+/*
+ * A table costs the device one more look-up, a chain costs ring entries: so short chains lie in the
+ * ring while there is plenty of it, and in tables when it gets narrow.
+ */
+static inline bool vq_prefers_ring(const struct virtqueue *vq, unsigned count)
+{
+    return count * 4 <= vq->free_count || !vq->indirect_max;
+}
+
+static inline void vq_write_desc(struct vring_desc *d, dma_addr addr, uint32_t len, uint16_t flags,
+                                 uint16_t next)
+{
+    d->addr = le64_make(addr);
+    d->len = le32_make(len);
+    d->flags = le16_make(flags);
+    if (flags & VRING_DESC_NEXT)
+        d->next = le16_make(next);
+}
+
+/* Take `desc_count` descriptors off the free list, whose links up to `last` are the chain's now, and make
+ * `head` available. */
+static inline void vq_publish(struct virtqueue *vq, uint16_t head, uint16_t last,
+                              unsigned desc_count, uint32_t in_len, void *cookie)
+{
+    struct vq_chain *c = &vq->chains[head];
+
+    vq->free_head = vq->chains[last].next;
+    vq->free_count = (uint16_t)(vq->free_count - desc_count);
+    c->cookie = cookie;
+    c->in_len = in_len;
+    c->desc_count = (uint16_t)desc_count;
+    vq->avail->ring[vq->avail_idx & vq->mask] = le16_make(head);
+    vq->avail_idx++;
+    /* A: the descriptors and the slot above are visible before the index that exposes them. */
+    shared_store16_release(&vq->avail->idx, vq->avail_idx);
+}
+
+static inline struct vq_chain_writer vq_chain_begin(const struct virtqueue *vq)
+{
+    return (struct vq_chain_writer){.next = vq->free_head};
+}
+
+static inline void vq_chain_add(struct virtqueue *vq, struct vq_chain_writer *w, dma_addr addr,
+                                uint32_t len, uint16_t flags)
+{
+    /* The link is our own list's: the ring's isn't read back. */
+    w->last = w->next;
+    w->next = vq->chains[w->last].next;
+    w->flags = flags;
+    vq_write_desc(&vq->desc[w->last], addr, len, flags | VRING_DESC_NEXT, w->next);
+}
+
+static inline void vq_chain_end(struct virtqueue *vq, const struct vq_chain_writer *w,
+                                unsigned count, uint32_t in_len, void *cookie)
+{
+    vq->desc[w->last].flags = le16_make(w->flags); /* the last one has no next */
+    vq_publish(vq, vq->free_head, w->last, count, in_len, cookie);
 }
 
 #endif

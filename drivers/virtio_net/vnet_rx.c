@@ -126,7 +126,7 @@ static __attribute__((noinline)) int post_split(struct vnet *nic, struct frag *f
 }
 
 /* Post into a slot that is known to be free. Only a queue that broke meanwhile refuses; then f is given back. */
-static void post(struct vnet *nic, struct frag *f)
+static inline void post(struct vnet *nic, struct frag *f)
 {
     struct vnet_rx *rx = &nic->rx;
     const uint32_t len = rx->post_bytes ? rx->post_bytes : frag_capacity(f);
@@ -136,6 +136,11 @@ static void post(struct vnet *nic, struct frag *f)
         ASSERT(rx->vq.broken);
         frag_give(f);
     }
+}
+
+static __attribute__((noinline)) void post_again(struct vnet *nic, struct frag *f)
+{
+    post(nic, f);
 }
 
 static uint16_t descs_per_buffer(const struct vnet *nic)
@@ -169,7 +174,7 @@ static bool fill(struct vnet *nic)
             rx->refill_failures++;
             return false;
         }
-        post(nic, f);
+        post_again(nic, f);
     }
     return true;
 }
@@ -239,35 +244,42 @@ static bool worth_copying(const struct frag *buf, uint32_t len)
            (len <= COPY_MID_BYTES && len * COPY_RATIO <= frag_capacity(buf));
 }
 
+static struct frag *copy_piece(struct vnet_rx *rx, const uint8_t *from, uint32_t len)
+{
+    struct frag *copy = frag_take(len ? len : 1, FRAG_SMALL);
+
+    if (copy) {
+        copy->len = len;
+        memcpy(copy->data, from, len);
+        rx->copied++;
+    }
+    return copy;
+}
+
 /*
  * Get the frame's bytes of a completed buffer off the ring, and leave a posted buffer behind.
  * NULL when there is no memory: then the buffer itself is posted again.
  */
-static struct frag *detach(struct vnet *nic, struct frag *buf, uint32_t len)
+static inline struct frag *detach(struct vnet *nic, struct frag *buf, uint32_t len)
 {
     struct vnet_rx *rx = &nic->rx;
-    const uint32_t strip = rx->merge.strip;
-    struct frag *fresh;
+    uint8_t *const data = frag_start(buf) + rx->merge.strip;
+    struct frag *keep, *back = buf;
 
+    len -= rx->merge.strip;
     if (worth_copying(buf, len)) {
-        struct frag *copy = frag_take(len, FRAG_SMALL);
-        if (copy) {
-            copy->len = len - strip;
-            memcpy(copy->data, frag_start(buf) + strip, copy->len);
-            rx->copied++;
+        keep = copy_piece(rx, data, len);
+    } else {
+        keep = frag_take(rx->buf_bytes, FRAG_BULK);
+        if (keep) {
+            back = keep;
+            keep = buf;
+            keep->data = data;
+            keep->len = len;
         }
-        post(nic, buf);
-        return copy;
     }
-    fresh = frag_take(rx->buf_bytes, FRAG_BULK);
-    if (!fresh) {
-        post(nic, buf);
-        return NULL;
-    }
-    post(nic, fresh);
-    buf->data = frag_start(buf) + strip;
-    buf->len = len - strip;
-    return buf;
+    post(nic, back);
+    return keep;
 }
 
 static inline void count_frame(struct vnet_rx *rx, const struct frame_in *frame)
@@ -322,7 +334,7 @@ static inline bool take_buffer(struct vnet *nic, struct frag *buf, uint32_t len,
     bool complete;
 
     if (__builtin_expect(drop != RX_KEEP, 0)) {
-        post(nic, buf);
+        post_again(nic, buf);
         count_drop(nic, drop);
         return false;
     }
