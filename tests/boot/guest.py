@@ -75,16 +75,21 @@ class Guest:
     def console(self):
         return self.console_path.read_bytes().decode(errors="replace").replace("\r\n", "\n")
 
+    def whole_lines(self):
+        """Without a last line that is still being written."""
+        text = self.console()
+        return text[:text.rfind("\n") + 1]
+
     def lines(self, pattern):
         """The console's lines that hold the pattern."""
         return [line for line in self.console().splitlines() if re.search(pattern, line)]
 
     def wait_for(self, pattern, timeout=20):
-        """The match; fails when the time is over, or at once when QEMU ends before it comes."""
+        """The match in whole lines; fails when the time is over, or at once when QEMU ends before it comes."""
         deadline = time.monotonic() + timeout
         while True:
             ended = self.process.poll() is not None
-            found = re.search(pattern, self.console(), re.M)
+            found = re.search(pattern, self.whole_lines(), re.M)
             if found:
                 return found
             assert not ended, f"QEMU ended with {self.process.returncode} before {pattern!r}: {self.errors()}"
