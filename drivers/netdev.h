@@ -25,11 +25,11 @@ enum frame_flags {
 enum frame_gso { FRAME_GSO_NONE, FRAME_GSO_TCP4, FRAME_GSO_TCP6, FRAME_GSO_UDP };
 
 struct frame_offload {
-    uint8_t flags;        /* enum frame_flags */
-    uint8_t gso;          /* enum frame_gso */
-    bool ecn;             /* TCP segments carry CWR: split per RFC 3168 */
-    uint16_t gso_size;    /* payload bytes of each segment, when gso */
-    uint16_t hdr_len;     /* bytes up to the payload, when gso; in: a hint that must not be trusted */
+    uint8_t flags;     /* enum frame_flags */
+    uint8_t gso;       /* enum frame_gso */
+    bool ecn;          /* TCP segments carry CWR: split per RFC 3168 */
+    uint16_t gso_size; /* payload bytes of each segment, when gso */
+    uint16_t hdr_len;  /* bytes up to the payload, when gso; in: a hint that must not be trusted */
     uint16_t csum_start;  /* from the first byte of the Ethernet header, when FRAME_CSUM_PARTIAL */
     uint16_t csum_offset; /* from csum_start */
 };
@@ -38,7 +38,8 @@ struct frame_offload {
 struct frame_in {
     struct frag *head; /* linked by next; never NULL; data/len of each set */
     uint32_t len;      /* sum of the frags' len; ≥ 14 */
-    struct frame_offload offload; /* checked: offsets lie within the frame, flags don't contradict */
+    struct frame_offload
+        offload; /* checked: offsets lie within the frame, flags don't contradict */
 };
 
 /* An outgoing Ethernet frame: memory that must stay unchanged until sent(cookie). */
@@ -54,10 +55,10 @@ struct frame_out {
 };
 
 struct netdev_features {
-    bool tx_csum;        /* send() takes FRAME_CSUM_PARTIAL */
+    bool tx_csum;          /* send() takes FRAME_CSUM_PARTIAL */
     bool tx_tso4, tx_tso6; /* send() takes FRAME_GSO_TCP4/6 */
-    bool rx_csum;        /* frames may arrive with FRAME_CSUM_PARTIAL/VALID */
-    bool rx_gso;         /* frames of up to 64 KB may arrive */
+    bool rx_csum;          /* frames may arrive with FRAME_CSUM_PARTIAL/VALID */
+    bool rx_gso;           /* frames of up to 64 KB may arrive */
 };
 
 struct netdev;
@@ -99,17 +100,18 @@ enum { NETDEV_TICK_MS = 100 };
 /* One NIC. Embedded in the driver's own struct; the driver fills it at open. */
 struct netdev {
     const struct netdev_ops *ops;
-    char name[8];   /* "net0", given in the order of discovery */
+    char name[8]; /* "net0", given in the order of discovery */
     uint8_t mac[6];
-    uint16_t mtu;   /* bytes of IP packet, 68 … 65,535 */
+    uint16_t mtu; /* bytes of IP packet, 68 … 65,535 */
     struct netdev_features features;
-    bool link_up;      /* changed in poll()/tick() only */
-    bool broken;       /* the device lied or died; it is out of use */
+    bool link_up;           /* changed in poll()/tick() only */
+    bool broken;            /* the device lied or died; it is out of use */
     volatile bool irq_seen; /* set by the interrupt handler, cleared by the poll loop */
 
     /* Filled by net/ before the first poll. */
     void (*on_sent)(void *stack, void *cookie); /* the pieces of that frame are free again */
-    void (*on_room)(void *stack); /* after -EAGAIN: send() will take frames again. Called from poll()
+    void (*on_room)(
+        void *stack); /* after -EAGAIN: send() will take frames again. Called from poll()
                                      and tick() only, never from within send() or flush(): the stack
                                      sends from it */
     void *stack;

@@ -29,7 +29,7 @@ struct in6_addr {
         uint16_t __u6_addr16[8];
         uint32_t __u6_addr32[4];
     } __in6_u;
-#define s6_addr   __in6_u.__u6_addr8
+#define s6_addr __in6_u.__u6_addr8
 #define s6_addr16 __in6_u.__u6_addr16
 #define s6_addr32 __in6_u.__u6_addr32
 };
@@ -69,33 +69,33 @@ struct in6_pktinfo {
     unsigned int ipi6_ifindex;
 };
 
-#define IPPROTO_IP     0
-#define IPPROTO_ICMP   1
-#define IPPROTO_IGMP   2
-#define IPPROTO_TCP    6
-#define IPPROTO_UDP    17
-#define IPPROTO_IPV6   41
+#define IPPROTO_IP 0
+#define IPPROTO_ICMP 1
+#define IPPROTO_IGMP 2
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+#define IPPROTO_IPV6 41
 #define IPPROTO_ICMPV6 58
-#define IPPROTO_RAW    255
-#define SOL_IP         IPPROTO_IP
-#define SOL_IPV6       IPPROTO_IPV6
+#define IPPROTO_RAW 255
+#define SOL_IP IPPROTO_IP
+#define SOL_IPV6 IPPROTO_IPV6
 
 #define IPPORT_RESERVED 1024
 
-#define INADDR_ANY            ((in_addr_t)0x00000000)
-#define INADDR_BROADCAST      ((in_addr_t)0xffffffff)
-#define INADDR_NONE           ((in_addr_t)0xffffffff)
-#define INADDR_LOOPBACK       ((in_addr_t)0x7f000001)
-#define INADDR_UNSPEC_GROUP   ((in_addr_t)0xe0000000)
+#define INADDR_ANY ((in_addr_t)0x00000000)
+#define INADDR_BROADCAST ((in_addr_t)0xffffffff)
+#define INADDR_NONE ((in_addr_t)0xffffffff)
+#define INADDR_LOOPBACK ((in_addr_t)0x7f000001)
+#define INADDR_UNSPEC_GROUP ((in_addr_t)0xe0000000)
 #define INADDR_ALLHOSTS_GROUP ((in_addr_t)0xe0000001)
 
-#define IN_CLASSA(a)    (((in_addr_t)(a)&0x80000000) == 0)
-#define IN_CLASSB(a)    (((in_addr_t)(a)&0xc0000000) == 0x80000000)
-#define IN_CLASSC(a)    (((in_addr_t)(a)&0xe0000000) == 0xc0000000)
-#define IN_CLASSD(a)    (((in_addr_t)(a)&0xf0000000) == 0xe0000000)
+#define IN_CLASSA(a) (((in_addr_t)(a)&0x80000000) == 0)
+#define IN_CLASSB(a) (((in_addr_t)(a)&0xc0000000) == 0x80000000)
+#define IN_CLASSC(a) (((in_addr_t)(a)&0xe0000000) == 0xc0000000)
+#define IN_CLASSD(a) (((in_addr_t)(a)&0xf0000000) == 0xe0000000)
 #define IN_MULTICAST(a) IN_CLASSD(a)
 
-#define INET_ADDRSTRLEN  16
+#define INET_ADDRSTRLEN 16
 #define INET6_ADDRSTRLEN 46
 
 #define IN6ADDR_ANY_INIT                                                                           \
@@ -136,45 +136,45 @@ extern const struct in6_addr in6addr_loopback;
 #define IN6_IS_ADDR_MC_NODELOCAL(a) (IN6_IS_ADDR_MULTICAST(a) && ((a)->s6_addr[1] & 0xf) == 0x1)
 #define IN6_IS_ADDR_MC_LINKLOCAL(a) (IN6_IS_ADDR_MULTICAST(a) && ((a)->s6_addr[1] & 0xf) == 0x2)
 #define IN6_IS_ADDR_MC_SITELOCAL(a) (IN6_IS_ADDR_MULTICAST(a) && ((a)->s6_addr[1] & 0xf) == 0x5)
-#define IN6_IS_ADDR_MC_ORGLOCAL(a)  (IN6_IS_ADDR_MULTICAST(a) && ((a)->s6_addr[1] & 0xf) == 0x8)
-#define IN6_IS_ADDR_MC_GLOBAL(a)    (IN6_IS_ADDR_MULTICAST(a) && ((a)->s6_addr[1] & 0xf) == 0xe)
+#define IN6_IS_ADDR_MC_ORGLOCAL(a) (IN6_IS_ADDR_MULTICAST(a) && ((a)->s6_addr[1] & 0xf) == 0x8)
+#define IN6_IS_ADDR_MC_GLOBAL(a) (IN6_IS_ADDR_MULTICAST(a) && ((a)->s6_addr[1] & 0xf) == 0xe)
 
 /* level IPPROTO_IP */
-#define IP_TOS                  1
-#define IP_TTL                  2
-#define IP_PKTINFO              8
-#define IP_MTU_DISCOVER         10
-#define IP_RECVERR              11
-#define IP_RECVTTL              12
-#define IP_RECVTOS              13
-#define IP_MTU                  14
-#define IP_FREEBIND             15
+#define IP_TOS 1
+#define IP_TTL 2
+#define IP_PKTINFO 8
+#define IP_MTU_DISCOVER 10
+#define IP_RECVERR 11
+#define IP_RECVTTL 12
+#define IP_RECVTOS 13
+#define IP_MTU 14
+#define IP_FREEBIND 15
 #define IP_BIND_ADDRESS_NO_PORT 24
-#define IP_MULTICAST_IF         32
-#define IP_MULTICAST_TTL        33
-#define IP_MULTICAST_LOOP       34
-#define IP_ADD_MEMBERSHIP       35
-#define IP_DROP_MEMBERSHIP      36
-#define IP_PMTUDISC_DONT        0
-#define IP_PMTUDISC_WANT        1
-#define IP_PMTUDISC_DO          2
+#define IP_MULTICAST_IF 32
+#define IP_MULTICAST_TTL 33
+#define IP_MULTICAST_LOOP 34
+#define IP_ADD_MEMBERSHIP 35
+#define IP_DROP_MEMBERSHIP 36
+#define IP_PMTUDISC_DONT 0
+#define IP_PMTUDISC_WANT 1
+#define IP_PMTUDISC_DO 2
 
 /* level IPPROTO_IPV6 */
-#define IPV6_UNICAST_HOPS    16
-#define IPV6_MULTICAST_IF    17
-#define IPV6_MULTICAST_HOPS  18
-#define IPV6_MULTICAST_LOOP  19
-#define IPV6_ADD_MEMBERSHIP  20
-#define IPV6_JOIN_GROUP      IPV6_ADD_MEMBERSHIP
+#define IPV6_UNICAST_HOPS 16
+#define IPV6_MULTICAST_IF 17
+#define IPV6_MULTICAST_HOPS 18
+#define IPV6_MULTICAST_LOOP 19
+#define IPV6_ADD_MEMBERSHIP 20
+#define IPV6_JOIN_GROUP IPV6_ADD_MEMBERSHIP
 #define IPV6_DROP_MEMBERSHIP 21
-#define IPV6_LEAVE_GROUP     IPV6_DROP_MEMBERSHIP
-#define IPV6_MTU_DISCOVER    23
-#define IPV6_MTU             24
-#define IPV6_RECVERR         25
-#define IPV6_V6ONLY          26
-#define IPV6_RECVPKTINFO     49
-#define IPV6_PKTINFO         50
-#define IPV6_TCLASS          67
+#define IPV6_LEAVE_GROUP IPV6_DROP_MEMBERSHIP
+#define IPV6_MTU_DISCOVER 23
+#define IPV6_MTU 24
+#define IPV6_RECVERR 25
+#define IPV6_V6ONLY 26
+#define IPV6_RECVPKTINFO 49
+#define IPV6_PKTINFO 50
+#define IPV6_TCLASS 67
 
 #ifndef __machine_host_to_from_network_defined
 uint16_t htons(uint16_t host);

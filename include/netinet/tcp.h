@@ -6,21 +6,21 @@
 
 #define SOL_TCP 6
 
-#define TCP_NODELAY      1
-#define TCP_MAXSEG       2
-#define TCP_CORK         3
-#define TCP_KEEPIDLE     4 /* seconds */
-#define TCP_KEEPINTVL    5 /* seconds */
-#define TCP_KEEPCNT      6
-#define TCP_SYNCNT       7
-#define TCP_LINGER2      8
+#define TCP_NODELAY 1
+#define TCP_MAXSEG 2
+#define TCP_CORK 3
+#define TCP_KEEPIDLE 4  /* seconds */
+#define TCP_KEEPINTVL 5 /* seconds */
+#define TCP_KEEPCNT 6
+#define TCP_SYNCNT 7
+#define TCP_LINGER2 8
 #define TCP_DEFER_ACCEPT 9
 #define TCP_WINDOW_CLAMP 10
-#define TCP_INFO         11
-#define TCP_QUICKACK     12
-#define TCP_CONGESTION   13
+#define TCP_INFO 11
+#define TCP_QUICKACK 12
+#define TCP_CONGESTION 13
 #define TCP_USER_TIMEOUT 18 /* milliseconds */
-#define TCP_FASTOPEN     23
+#define TCP_FASTOPEN 23
 
 enum {
     TCP_ESTABLISHED = 1,
@@ -37,9 +37,9 @@ enum {
 };
 
 #define TCPI_OPT_TIMESTAMPS 1
-#define TCPI_OPT_SACK       2
-#define TCPI_OPT_WSCALE     4
-#define TCPI_OPT_ECN        8
+#define TCPI_OPT_SACK 2
+#define TCPI_OPT_WSCALE 4
+#define TCPI_OPT_ECN 8
 
 struct tcp_info {
     uint8_t tcpi_state;

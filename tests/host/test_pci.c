@@ -371,7 +371,7 @@ static void bars_that_make_no_sense_do_not_exist(void **state)
     const struct pci_bar *bar;
     (void)state;
     put_bar(0, 0xfe000000, 0x1000, false, false);
-    device.writable[PCI_BAR0 + 2] = 0xf5; /* the size isn't a power of two */
+    device.writable[PCI_BAR0 + 2] = 0xf5;        /* the size isn't a power of two */
     put_bar(2, 0x1fffc000, 0x4000, true, false); /* ports end at 65,535 */
     device.config[PCI_BAR0 + 8] = 1;
     device.writable[PCI_BAR0 + 8] = 0;
