@@ -9,7 +9,7 @@
 
 #define BIT(feature) (1ull << (feature))
 
-enum { NO_SWITCH = -1 };
+enum { NO_SWITCH = -1, BIG_BUFFERS_MIN = 64 };
 
 /*
  * Everything we can do. A bit that isn't here is never accepted: an unimplemented feature must not be
@@ -64,14 +64,16 @@ static uint64_t wanted_by(const struct opt_vnet *opt)
     return wanted;
 }
 
-/* Without MRG_RXBUF every buffer must hold the largest frame: affordable if all of them take at most a
- * quarter of memory. */
+/*
+ * Without MRG_RXBUF every buffer must hold the largest frame. Affordable when a quarter of memory holds enough of
+ * them to keep a stream going; the ring is then filled as far as that goes.
+ */
 static bool can_afford_big_buffers(struct virtio_dev *dev)
 {
     const size_t ring = dev->transport->queue_max_size(dev, VNET_RXQ);
+    const size_t bytes = FRAG_HEAD_BYTES + frag_capacity_for(VNET_BUF_TSO);
 
-    return ring * (FRAG_HEAD_BYTES + frag_capacity_for(VNET_BUF_TSO)) / PAGE_BYTES <=
-           page_total_count() / 4;
+    return page_total_count() / 4 * PAGE_BYTES / bytes >= size_min(ring, BIG_BUFFERS_MIN);
 }
 
 int vnet_negotiate(struct vnet *nic, struct virtio_dev *dev, const struct opt_vnet *opt)
