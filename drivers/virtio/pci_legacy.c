@@ -102,7 +102,7 @@ static int config_vector(struct virtio_dev *dev, uint16_t vector)
     return read16(vp, VIRTIO_LEGACY_CONFIG_VECTOR) == vector ? 0 : -EIO;
 }
 
-static uint8_t read_isr(struct virtio_dev *dev)
+IRQ_CONTEXT static uint8_t read_isr(struct virtio_dev *dev)
 {
     return read8(virtio_pci_of(dev), VIRTIO_LEGACY_ISR);
 }

@@ -88,7 +88,7 @@ static int config_vector(struct virtio_dev *dev, uint16_t vector)
     return mmio_read16(&c->config_msix_vector) == vector ? 0 : -EIO;
 }
 
-static uint8_t read_isr(struct virtio_dev *dev)
+IRQ_CONTEXT static uint8_t read_isr(struct virtio_dev *dev)
 {
     return mmio_read8(virtio_pci_of(dev)->isr);
 }

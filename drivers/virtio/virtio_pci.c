@@ -51,14 +51,14 @@ int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn)
 
 /* ---- interrupts: each only tells on_event(), which sets flags ---- */
 
-static void queue_event(void *arg)
+IRQ_CONTEXT static void queue_event(void *arg)
 {
     struct virtio_pci *vp = arg;
 
     vp->on_event(vp->on_event_arg, false);
 }
 
-static void config_event(void *arg)
+IRQ_CONTEXT static void config_event(void *arg)
 {
     struct virtio_pci *vp = arg;
 
@@ -69,7 +69,7 @@ static void config_event(void *arg)
  * Reading the ISR also lowers the line (§4.1.4.5); 0 means that another function on it called. Not to be read while
  * MSI-X is in use (§4.1.5.4): a handler once attached stays, so it looks.
  */
-static void line_event(void *arg)
+IRQ_CONTEXT static void line_event(void *arg)
 {
     struct virtio_pci *vp = arg;
 

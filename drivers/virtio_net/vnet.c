@@ -6,6 +6,7 @@
 
 #include "lib/log.h"
 #include "lib/random.h"
+#include "port/irq.h"
 
 /* ---- configuration ----------------------------------------------------------------------- */
 
@@ -161,7 +162,7 @@ static const struct netdev_ops ops = {
     .tick = tick,
 };
 
-void vnet_interrupt(struct vnet *nic, bool config)
+IRQ_CONTEXT void vnet_interrupt(struct vnet *nic, bool config)
 {
     nic->irqs++;
     if (config)

@@ -23,7 +23,7 @@ struct probe {
 
 static struct nic nics[OPT_NICS_MAX];
 
-static void on_event(void *arg, bool config)
+IRQ_CONTEXT static void on_event(void *arg, bool config)
 {
     vnet_interrupt(arg, config);
 }

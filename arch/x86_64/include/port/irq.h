@@ -6,6 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Marks what runs in interrupt context. Nobody saves vector registers there, so the compiler must not use them, not
+ * even for two flags side by side. (clang, which only builds host tests, has no such word.) */
+#if defined(__GNUC__) && !defined(__clang__)
+#define IRQ_CONTEXT __attribute__((target("general-regs-only")))
+#else
+#define IRQ_CONTEXT
+#endif
+
 typedef void (*irq_handler)(void *arg);
 
 /*
