@@ -3,8 +3,10 @@
 #define NET_LWIP_HOOKS_H
 
 #include "lwip/ip_addr.h"
+#include "net/tcp_backlog.h"
 
 struct netif;
+struct tcp_pcb;
 
 /* A reply leaves by the interface that its source address belongs to, whatever the routing table
  * would say (RFC 1122 §3.3.4.2, strong host). NULL: let lwIP route by destination. */
@@ -16,5 +18,8 @@ const ip6_addr_t *net_gateway6(struct netif *netif, const ip6_addr_t *dest);
 /* Initial sequence number of a connection: RFC 6528's clock plus keyed hash. */
 u32_t net_tcp_isn(const ip_addr_t *local_ip, u16_t local_port, const ip_addr_t *remote_ip,
                   u16_t remote_port);
+
+/* Called before a TCP header is built; pcb may be NULL. Takes a zero-window probe's byte back. Returns len. */
+u8_t net_tcp_header_options(const struct tcp_pcb *pcb, u8_t len);
 
 #endif

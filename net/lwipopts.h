@@ -127,11 +127,14 @@
 #define TCP_OOSEQ_PBUFS_LIMIT(pcb) ((uint16_t)LWIP_MIN(TCP_WND / 256 + 64, 65535))
 #define TCP_LISTEN_BACKLOG 1
 #define TCP_DEFAULT_LISTEN_BACKLOG 255
+/* A SYN flood doesn't close a port: tcp_backlog.h */
+#define LWIP_HOOK_TCP_INPACKET_PCB(pcb, hdr, optlen, opt1len, opt2, p) net_tcp_backlog(pcb, hdr)
 #define LWIP_TCP_RTO_TIME 1000 /* RFC 6298 §2.1; lwIP's default is 3 s */
 #define TCP_MSL 30000UL        /* 2×MSL = 60 s in TIME-WAIT, as other systems have it */
 #define LWIP_TCP_KEEPALIVE 1
 #define SO_REUSE 1
 #define LWIP_HOOK_TCP_ISN net_tcp_isn /* RFC 6528 */
+#define LWIP_HOOK_TCP_OUT_TCPOPT_LENGTH(pcb, len) net_tcp_header_options(pcb, len) /* tcp_probe.c */
 #define LWIP_TCP_PCB_NUM_EXT_ARGS 1   /* one slot for a per-connection extension of ours */
 #define LWIP_RANDOMIZE_INITIAL_LOCAL_PORTS 1
 /* The checks assume fixed pools and a fixed TCP_MSS of one link. */

@@ -20,7 +20,8 @@
 enum {
     SOCK_UDP_RCVBUF = 256 * 1024,    /* bytes of datagrams that may wait, overhead included */
     SOCK_DGRAM_OVERHEAD_BYTES = 512, /* counted with each: its buffer isn't smaller */
-    SOCK_BUF_MIN = 64 * 1024, /* bytes each way that a connection gets however many there are */
+    SOCK_BUF_MIN = 64 * 1024, /* bytes each way that a connection gets however many there are … */
+    SOCK_BUF_SCANT = 8 * 1024, /* … unless memory is nearly gone */
     SOCK_TTL_DEFAULT = 64,
     SOCK_KEEP_IDLE_S = 7200, /* RFC 9293 §3.8.4: no sooner, unless asked */
     SOCK_KEEP_INTERVAL_S = 75,

@@ -17,8 +17,8 @@ void sock_tcp_detach(struct sock *s);
 bool sock_tcp_writable(const struct sock *s);
 
 /*
- * The connection is there: its window begins small and grows as the program reads, up to SO_RCVBUF, and no further while
- * memory is short. So many idle or slow readers can't promise more memory than there is.
+ * The connection is there: its window begins small and grows as the program reads, up to SO_RCVBUF and to its
+ * share of memory. So many idle or slow readers can't promise more memory than there is.
  */
 void sock_tcp_window_start(struct sock *s);
 

@@ -13,16 +13,27 @@ enum {
     STARVED_RETRY_US = 10000, /* no memory: nobody tells when there is some again */
 };
 
-/* Half of memory is in use: connections make do with little, so that every one of them gets it. */
-static bool memory_short(void)
+/*
+ * What one connection may hold in one direction now: an eighth of the memory that is free beyond the reserve. As many
+ * fill up, the share of each shrinks before the memory is gone (dynamic thresholds, Choudhury and Hahne 1998), and all
+ * go on with at least a little.
+ */
+static size_t memory_share(void)
 {
-    return page_free_count() < page_total_count() / 2;
+    const size_t reserve = page_total_count() / 4; /* receive buffers stop being taken there */
+    const size_t free_pages = page_free_count();
+
+    if (free_pages <= reserve / 2)
+        return SOCK_BUF_SCANT;
+    if (free_pages <= reserve)
+        return SOCK_BUF_MIN;
+    return size_max((free_pages - reserve) / 8 * PAGE_BYTES, SOCK_BUF_MIN);
 }
 
 /* SO_SNDBUF, as far as memory allows. */
 static size_t send_limit(const struct sock *s)
 {
-    return memory_short() ? size_min(s->send_limit, SOCK_BUF_MIN) : s->send_limit;
+    return size_min(s->send_limit, memory_share());
 }
 
 /* Bytes that may be added to what is unacknowledged. */
@@ -145,13 +156,10 @@ void sock_tcp_window_update(struct sock *s, size_t consumed)
 
     if (!pcb)
         return;
-    const bool is_short = memory_short();
-
-    if (!is_short)
-        s->window_target = size_min(s->recv_limit, s->window_target + consumed);
+    s->window_target = size_min(s->recv_limit, s->window_target + consumed);
     s->window_held += consumed;
 
-    const size_t target = is_short ? size_min(s->window_target, SOCK_BUF_MIN) : s->window_target;
+    const size_t target = size_min(s->window_target, memory_share());
     const size_t promised = pcb->rcv_wnd + s->recv_queue.bytes;
     const size_t give = target > promised ? size_min(target - promised, s->window_held) : 0;
 
