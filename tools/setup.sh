@@ -56,7 +56,7 @@ install_missing() {
     log=$(mktemp)
     # Recommended packages stay out: qemu's alone would bring a desktop.
     if ! { "${as_root[@]}" apt-get -q update &&
-        "${as_root[@]}" apt-get -qy install --no-install-recommends "$@"; } </dev/null >"$log" 2>&1; then
+        "${as_root[@]}" apt-get -qy -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"; } </dev/null >"$log" 2>&1; then
         tail -n 20 "$log" >&2
         rm -f "$log"
         echo "setup: could not install: $*" >&2
@@ -76,5 +76,8 @@ if ! command -v dpkg-query >/dev/null; then
     echo "setup: not a Debian system; taken for granted are the equivalents of: ${wanted[*]}"
     exit 0
 fi
+# Groups may be set up side by side; apt may not. The lock is this very file.
+exec 9<"$0"
+flock 9
 mapfile -t missing < <(missing_of "${wanted[@]}")
 [ ${#missing[@]} = 0 ] || install_missing "${missing[@]}"
