@@ -166,7 +166,7 @@ run: $(B)/$(APP).elf ## boot APP=iperf under QEMU, its ports forwarded from 127.
 
 iso: $(B)/$(APP).iso ## build/<app>.iso for APP=iperf, a GRUB rescue image; ARGS= is its command line
 
-$(B)/%.iso: $(B)/%.elf tools/mkiso.sh | $(call setup,test)
+$(B)/%.iso: $(B)/%.elf tools/mkiso.sh | $(call setup,iso)
 	@tools/mkiso.sh $< $@ $(ARGS)
 
 docs: docs/options.md ## write docs/options.md from the table of options
@@ -203,7 +203,7 @@ $(B)/$(1)/obj/%.S.o: %.S $(B)/flags | $(call setup,test)
 
 $(B)/$(1)/obj/lwip/%.o: $(B)/flags $(LWIP).stamp net/lwipopts.h net/lwip_port/arch/cc.h | $(call setup,test)
 	@mkdir -p $$(@D)
-	@$(2) $(HOST) $(3) -w -MMD -MP -c $(LWIP)/$$*.c -o $$@
+	@$(2) $(HOST) $(3) -fno-sanitize=shift -w -MMD -MP -c $(LWIP)/$$*.c -o $$@
 
 $(B)/$(1)/libringlet.a: $(HOST_SRC:%=$(B)/$(1)/obj/%.o) $(LWIP_FILES:%=$(B)/$(1)/obj/lwip/%.o)
 	@rm -f $$@ && ar qcDs $$@ $$(sort $$^)

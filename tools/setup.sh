@@ -1,7 +1,7 @@
 #!/bin/bash
 # Install the Debian packages that a target needs and the machine lacks.
 #
-#   tools/setup.sh GROUP…        groups: build, test, lint
+#   tools/setup.sh GROUP…        groups: build, iso, test, lint
 #   tools/setup.sh --list GROUP…  print the package names and do nothing
 #
 # As root, or with a sudo that asks no password, the missing ones are installed; otherwise one line names
@@ -12,10 +12,13 @@ export DEBIAN_FRONTEND=noninteractive # tshark would ask who may capture
 # What `make` and `make run` need.
 build="gcc binutils libc6-dev xz-utils python3 qemu-system-x86 iperf"
 
+# What `make iso` needs besides.
+iso="grub-pc-bin grub-common xorriso mtools"
+
 # What `make test` needs besides: a second compiler, the test libraries, and real clients for the boot tests.
 test="clang libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-scapy tcpdump tshark iproute2
-    iputils-ping netcat-openbsd ncat dnsmasq-base iperf3 curl apache2-utils hping3 ndisc6 grub-pc-bin grub-common
-    xorriso mtools util-linux procps"
+    iputils-ping netcat-openbsd ncat dnsmasq-base iperf3 curl apache2-utils hping3 ndisc6 util-linux procps
+    $iso"
 
 lint="clang-format clang-tidy cppcheck shellcheck"
 
@@ -24,6 +27,7 @@ packages_of() {
     for group in "$@"; do
         case $group in
         build) echo "$build" ;;
+        iso) echo "$iso" ;;
         test) echo "$test" ;;
         lint) echo "$lint" ;;
         *)

@@ -84,7 +84,7 @@ def test_a_failed_installation_is_told_with_apts_own_words(tmp_path):
     assert "E: no such mirror" in done.stdout and "could not install" in done.stdout
 
 
-@pytest.mark.parametrize("group", ["build", "test", "lint"])
+@pytest.mark.parametrize("group", ["build", "iso", "test", "lint"])
 def test_every_package_is_known_to_this_release(group):
     done = run("apt-cache", "show", *packages(group))
 
