@@ -34,6 +34,7 @@ enum fake_vpci_fault {
     FAKE_VECTORS_TWO,       /* only vectors 0 and 1 are */
     FAKE_QUEUE_NOT_ENABLED, /* queue_enable, or the page number, stays 0 */
     FAKE_QUEUE_SIZE_STUCK,  /* the size can't be lowered, and doesn't say so */
+    FAKE_QUEUES_FEWER,      /* num_queues is 1, whatever the queues themselves say */
     FAKE_NOTIFY_OUTSIDE,    /* queue_notify_off leads out of the register area */
     FAKE_CONFIG_TEARS,      /* legacy: the configuration differs at every read */
 };

@@ -98,7 +98,7 @@ static uint32_t common_read(struct fake_vpci *v, uint64_t offset)
     case CONFIG_VECTOR:
         return v->config_vector;
     case NUM_QUEUES:
-        return FAKE_QUEUES;
+        return v->setup.fault == FAKE_QUEUES_FEWER ? 1 : FAKE_QUEUES;
     case DEVICE_STATUS:
         return t->get_status(dev);
     case CONFIG_GENERATION:

@@ -179,7 +179,7 @@ static void a_capability_that_leaves_configuration_space_is_refused(void **state
     (void)state;
     make(0xfe000000, false, 0, 0);
     device.next_free = 0xf8;
-    fake_pci_capability(&device, PCI_CAP_MSIX, "\0\0\0\0\0\0", 6);
+    fake_pci_capability(&device, PCI_CAP_MSIX, "\0\0\2\0\0\0", 6);
     assert_int_equal(msix_open(&msix, &fn), -EINVAL);
 }
 

@@ -341,7 +341,9 @@ static void bars_of_4_gib_and_more_are_sized(void **state)
     put_bar(2, 0x8000000000, 1ull << 38, false, true);
     bar = size_bars();
     bar_is(&bar[0], 0x4000000000, 1ull << 32, false);
+    bar_is(&bar[1], 0, 0, false);
     bar_is(&bar[2], 0x8000000000, 1ull << 38, false);
+    bar_is(&bar[3], 0, 0, false); /* its upper half has a size of its own, so to speak */
 }
 
 static void a_bar_that_firmware_left_at_zero_has_a_size_but_no_address(void **state)
@@ -352,6 +354,7 @@ static void a_bar_that_firmware_left_at_zero_has_a_size_but_no_address(void **st
     bar = size_bars();
     bar_is(&bar[0], 0, 0x1000, false);
     assert_null(pci_map(&found[0], 0, 0, 0x1000));
+    assert_null(pci_map(&found[0], 0, 0x10, 4));
 }
 
 static void the_port_bars_upper_half_may_be_wired_to_ones_or_zeros(void **state)

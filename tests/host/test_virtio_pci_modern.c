@@ -162,6 +162,23 @@ static void a_queue_is_published_before_it_is_enabled(void **state)
     vpci_close(&fix);
 }
 
+static void rings_above_4_gib_are_published_whole(void **state)
+{
+    static uint8_t rings[3][4096] __attribute__((aligned(4096))); /* the host puts these high */
+    const struct virtio_queue_mem mem = {.desc = (uintptr_t)rings[0],
+                                         .driver = (uintptr_t)rings[1],
+                                         .device = (uintptr_t)rings[2],
+                                         .size = 64};
+    (void)state;
+    assert_true(mem.desc > UINT32_MAX);
+    vpci_negotiate(&fix, &vpci_modern);
+    assert_int_equal(fix.vp.dev.transport->queue_setup(&fix.vp.dev, 0, &mem, VIRTIO_NO_VECTOR), 0);
+    assert_int_equal(fix.fake.queue[0].desc, mem.desc);
+    assert_int_equal(fix.fake.queue[0].driver, mem.driver);
+    assert_int_equal(fix.fake.queue[0].device, mem.device);
+    vpci_close(&fix);
+}
+
 static void the_queue_size_is_written_only_to_lower_it(void **state)
 {
     (void)state;
@@ -217,6 +234,11 @@ static void a_notification_place_outside_its_region_or_odd_is_refused(void **sta
 
     setup.fault = FAKE_VPCI_HONEST;
     setup.notify_multiplier = UINT32_MAX; /* times 5: far outside, and no overflow on the way */
+    vpci_negotiate(&fix, &setup);
+    assert_int_equal(vpci_queue(&fix, 0, 0, VIRTIO_NO_VECTOR), -EIO);
+    vpci_close(&fix);
+
+    setup.notify_multiplier = 0x33333334; /* times 5 is 4 in 32 bits */
     vpci_negotiate(&fix, &setup);
     assert_int_equal(vpci_queue(&fix, 0, 0, VIRTIO_NO_VECTOR), -EIO);
     vpci_close(&fix);
@@ -284,6 +306,12 @@ static void a_queue_that_does_not_exist_is_not_there(void **state)
     assert_int_equal(dev->transport->queue_max_size(dev, VIRTIO_PCI_QUEUES_MAX), 0);
     assert_int_equal(dev->transport->queue_max_size(dev, UINT16_MAX), 0);
     assert_int_equal(dev->transport->queue_setup(dev, UINT16_MAX, &mem, VIRTIO_NO_VECTOR), -EIO);
+    vpci_close(&fix);
+
+    const struct fake_vpci_setup fewer = with_fault(FAKE_QUEUES_FEWER, 0);
+    vpci_negotiate(&fix, &fewer);
+    assert_int_equal(dev->transport->queue_max_size(dev, 0), 256);
+    assert_int_equal(dev->transport->queue_max_size(dev, 1), 0);
     vpci_close(&fix);
 }
 
@@ -359,6 +387,7 @@ int main(void)
         T(memory_and_mastering_are_enabled_and_ports_are_not),
         T(all_64_feature_bits_pass),
         T(a_queue_is_published_before_it_is_enabled),
+        T(rings_above_4_gib_are_published_whole),
         T(the_queue_size_is_written_only_to_lower_it),
         T(every_power_of_two_is_a_size),
         T(a_notification_goes_to_its_queues_own_place),
