@@ -192,6 +192,20 @@ static struct pbuf *collect(struct sock_msg *msg)
     return p;
 }
 
+static bool is_broadcast(const ip_addr_t *ip)
+{
+    struct netif *netif;
+
+    if (!IP_IS_V4(ip))
+        return false;
+    NETIF_FOREACH(netif)
+    {
+        if (ip4_addr_isbroadcast(ip_2_ip4(ip), netif))
+            return true;
+    }
+    return false;
+}
+
 static int send_check(const struct sock *s, const struct sock_msg *msg)
 {
     const ip_addr_t *to = msg->to ? &msg->to->ip : &s->peer.ip;
@@ -204,8 +218,7 @@ static int send_check(const struct sock *s, const struct sock_msg *msg)
         return -EMSGSIZE;
     if (msg->to && msg->to->port == 0)
         return -EINVAL;
-    if (IP_IS_V4(to) && ip4_addr_isbroadcast(ip_2_ip4(to), netif_default) && netif_default &&
-        !s->opt.broadcast)
+    if (!s->opt.broadcast && is_broadcast(to))
         return -EACCES;
     return 0;
 }
