@@ -4,6 +4,7 @@
 
 #include "lwip/ip_addr.h"
 #include "net/tcp_backlog.h"
+#include "net/tcp_backlog.h"
 
 struct netif;
 struct tcp_pcb;

@@ -14,6 +14,7 @@
 #include "net/net_counters.h"
 #include "net/net_memory.h"
 #include "net/ready.h"
+#include "net/tcp_backlog.h"
 #include "net/tcp_isn.h"
 #include "net/vif.h"
 #include "port/clock.h"
@@ -30,6 +31,7 @@ void net_init(const struct options *opt)
     lwip_init();
     net_config_dns(opt->dns, OPT_DNS_MAX);
     net_counters_register();
+    net_tcp_backlog_init();
     loop_init(opt->vnet.poll);
 }
 

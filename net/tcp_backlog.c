@@ -1,0 +1,60 @@
+#include "net/tcp_backlog.h"
+
+#include "lib/counters.h"
+#include "lwip/priv/tcp_priv.h"
+#include "lwip/tcp.h"
+
+enum { PATIENCE_TICKS = TCP_BACKLOG_PATIENCE_MS / TCP_SLOW_INTERVAL };
+
+static uint64_t evicted;
+static struct counter counter = {
+    .name = "tcp_half_open_evicted_total",
+    .help = "Half-open connections that made room in a full backlog.",
+    .value = &evicted,
+};
+
+static uint32_t age_ticks(const struct tcp_pcb *pcb)
+{
+    return tcp_ticks - pcb->tmr;
+}
+
+static struct tcp_pcb *oldest_half_open(const struct tcp_pcb_listen *listener)
+{
+    struct tcp_pcb *oldest = NULL;
+
+    for (struct tcp_pcb *pcb = tcp_active_pcbs; pcb; pcb = pcb->next) {
+        if (pcb->state == SYN_RCVD && pcb->listener == listener &&
+            (!oldest || age_ticks(pcb) > age_ticks(oldest)))
+            oldest = pcb;
+    }
+    return oldest;
+}
+
+/* No RST: its address may be somebody else's. */
+static void make_room(const struct tcp_pcb_listen *listener)
+{
+    struct tcp_pcb *pcb = oldest_half_open(listener);
+
+    /* A tick may have come right behind it: "more than" is what says that a whole one has passed. */
+    if (!pcb || age_ticks(pcb) <= PATIENCE_TICKS)
+        return;
+    evicted++;
+    tcp_abandon(pcb, 0);
+}
+
+err_t net_tcp_backlog(const struct tcp_pcb *pcb, const struct tcp_hdr *hdr)
+{
+    if (pcb->state != LISTEN || (TCPH_FLAGS(hdr) & (TCP_SYN | TCP_ACK | TCP_RST)) != TCP_SYN)
+        return ERR_OK;
+    /* lwIP passes listeners as the common type: their first members are the same. */
+    const struct tcp_pcb_listen *listener = (const struct tcp_pcb_listen *)(const void *)pcb;
+
+    if (listener->accepts_pending >= listener->backlog)
+        make_room(listener);
+    return ERR_OK;
+}
+
+void net_tcp_backlog_init(void)
+{
+    counters_add(&counter);
+}
