@@ -31,10 +31,11 @@ def die_with_parent():
 
 class Guest:
     """Started by the constructor. `nic` is a Net, Wire or Relay, or None for no network; `device` are
-    options of virtio-net-pci. What must be true is checked by AssertionError with the console in hand."""
+    options of virtio-net-pci; `qemu` are more words, `buses` those that must stand before the NIC, `fds` the descriptors
+    that they name (taken). What must be true is checked by AssertionError with the console in hand."""
 
     def __init__(self, folder, image, nic=None, *, append=None, mem=64, machine="pc", device="", debug_exit=True,
-                 qemu=(), smp=1):
+                 qemu=(), buses=(), fds=(), smp=1):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.name = folder, str(image)
         self.console_path, self.errors_path = folder / "console", folder / "errors"
@@ -48,8 +49,9 @@ class Guest:
         words += ["-cdrom", path, "-boot", "d"] if path.suffix == ".iso" else ["-kernel", path, "-append", append]
         if debug_exit:
             words += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
-        network, fds = self.network(nic, device)
-        self.command = [str(word) for word in [*words, *network, *qemu]]
+        network, own = self.network(nic, device)
+        fds = [*own, *fds]
+        self.command = [str(word) for word in [*words, *buses, *network, *qemu]]
         with open(self.console_path, "wb") as out, open(self.errors_path, "wb") as err:
             self.started = time.monotonic()
             self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,

@@ -122,10 +122,10 @@ class Net:
 
     # ---- The guest seen from here
 
-    def ping(self, count=1, size=56, host=GUEST, interval=0.02, options=(), timeout=None):
+    def ping(self, count=1, size=56, host=GUEST, interval=0.02, wait=3, options=(), timeout=None):
         """How many replies came, each compared with its request by ping(8) itself."""
         scope = f"%{self.tap}" if host.startswith(("fe80", "ff02")) else ""
-        done = self.run("ping", "-n", "-c", count, "-s", size, "-i", interval, "-W", 3, *options, host + scope,
+        done = self.run("ping", "-n", "-c", count, "-s", size, "-i", interval, "-W", wait, *options, host + scope,
                         check=False, timeout=timeout or 20 + count * (interval + 3))
         assert "wrong data" not in done.stdout, done.stdout
         found = re.search(r"(\d+) received", done.stdout)

@@ -93,13 +93,13 @@ def sent_until_the_end(sent):
 
 UDP = {
     "10 Mbit/s": ["-b", "10m", "-t", "3"],
-    "as fast as it goes": ["-b", "0", "-t", "2"],
+    "as fast as it goes": ["-b", "2g", "-t", "2"],
     "64 bytes": ["-l", "64", "-b", "5m", "-t", "2"],
     "1470 bytes": ["-l", "1470", "-b", "50m", "-t", "2"],
     "8000 bytes": ["-l", "8000", "-b", "50m", "-t", "2"],
     "slow": ["-t", "1", "-b", "1k"],
     "enhanced": ["-e", "-b", "10m", "-t", "1"],
-    "one packet": ["-n", "1000"],
+    "an amount": ["-n", "14700"],
 }
 
 

@@ -1,0 +1,96 @@
+"""A5: rings of every size, with little memory; and what the guest says it negotiated is what the device offered."""
+
+import re
+
+import pytest
+
+from clients import MIB, check_echo, iperf, mbits
+from netns import GUEST6
+
+DEVICES = {"modern": "disable-legacy=on", "legacy": "disable-modern=on", "transitional": ""}
+
+
+def negotiated(guest):
+    """{"transport":, "rx":, "tx":, "features": {…}} from the NIC's line on the console."""
+    line = guest.lines(r"\] info vnet: net0: .* virtio ")[0]
+    found = re.search(r"virtio (\w+), .*rx (\d+) tx (\d+), .*: (.*)$", line)
+    return {"transport": found[1], "rx": int(found[2]), "tx": int(found[3]), "features": set(found[4].split())}
+
+
+@pytest.mark.parametrize("mem", [32, 64, 512])
+@pytest.mark.parametrize("size", [256, 512, 1024])
+@pytest.mark.parametrize("kind", ["modern", "legacy"])
+def test_a5_rings_of_every_size_with_any_memory(boot, net, kind, size, mem):
+    guest = boot("iperf", net, mem=mem, device=f"{DEVICES[kind]},rx_queue_size={size}")
+    guest.ready()
+
+    assert negotiated(guest)["rx"] <= size
+    done = net.run("ping", "-n", "-q", "-f", "-c", 5000, "10.99.0.2", timeout=60)
+    assert ", 0% packet loss" in done.stdout, done.stdout
+    assert min(mbits(iperf(net, "-t", "1"))) > 0
+    assert min(mbits(iperf(net, "-t", "1", "-R"))) > 0
+
+
+def test_a5_a_ping_flood_of_20000_over_the_largest_ring(boot, net):
+    guest = boot("iperf", net, device="rx_queue_size=1024,tx_queue_size=1024")
+    guest.ready()
+
+    done = net.run("ping", "-n", "-q", "-f", "-c", 20000, "10.99.0.2", timeout=60)
+
+    assert ", 0% packet loss" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("machine", ["pc", "q35"])
+@pytest.mark.parametrize("kind, transport", [("modern", "modern"), ("legacy", "legacy"), ("transitional", "modern")])
+def test_the_better_transport_is_taken(boot, net, machine, kind, transport):
+    guest = boot("iperf", net, machine=machine, device=DEVICES[kind])
+    guest.ready()
+
+    assert negotiated(guest)["transport"] == transport
+    assert ("version_1" in negotiated(guest)["features"]) == (transport == "modern")
+
+
+@pytest.mark.parametrize("option, feature", [("mrg_rxbuf", "mrg"), ("event_idx", "event_idx"), ("indirect_desc", "indirect"),
+                                             ("csum", "csum"), ("guest_csum", "guest_csum"), ("status", "status")])
+def test_what_the_device_lacks_is_not_negotiated(boot, net, option, feature):
+    guest = boot("iperf", net, device=f"{option}=off")
+    guest.ready()
+
+    assert feature not in negotiated(guest)["features"]
+    check_echo(net, 4 * MIB)
+
+
+@pytest.mark.parametrize("device", ["vectors=0", "disable-modern=on,vectors=0", "vectors=1", "vectors=2"])
+@pytest.mark.parametrize("machine", ["pc", "q35"])
+def test_few_or_no_message_interrupts(boot, net, machine, device):
+    guest = boot("iperf", net, machine=machine, device=device)
+    guest.ready()
+
+    check_echo(net, 20 * MIB)
+    assert net.ping(count=3) == 3
+
+
+@pytest.mark.parametrize("words", [
+    ["-device", "pcie-root-port,id=rp0,chassis=1,slot=1"],
+    ["-device", "pcie-root-port,id=x0,chassis=1,slot=1", "-device", "pcie-pci-bridge,id=rp0,bus=x0"],
+])
+def test_a_nic_behind_bridges_is_found(boot, net, words):
+    guest = boot("iperf", net, machine="q35", device="bus=rp0" + (",addr=5" if len(words) > 2 else ""),
+                 buses=words)
+    guest.ready()
+
+    check_echo(net, 8 * MIB)
+    assert net.ping(count=2, host=GUEST6) == 2
+
+
+def test_several_nics_each_get_their_address(boot, net):
+    net.add_tap("t1", mac="02:00:00:00:00:02")
+    net.sh("ip addr add 10.99.1.1/24 dev t1")
+    netdev, fds = net.netdev("n1", "t1")
+    guest = boot("iperf", net, append="ip=10.99.0.2/24 net1.ip=10.99.1.2/24",
+                 qemu=["-netdev", netdev, "-device", "virtio-net-pci,netdev=n1,mac=52:54:00:12:34:57,romfile="], fds=fds)
+    guest.ready()
+
+    assert net.ping(count=2) == 2
+    assert net.ping(count=2, host="10.99.1.2") == 2
+    check_echo(net, 4 * MIB, host="10.99.1.2")
