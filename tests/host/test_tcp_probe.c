@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "lwip/priv/tcp_priv.h"
 #include "lwip/tcp.h"
 #include "net/lwip_hooks.h"
 
