@@ -184,9 +184,28 @@ static bool backlog_empty(const struct vif *vif)
     return vif->backlog_head == vif->backlog_tail;
 }
 
+/* Is it a TCP segment? Read from the outgoing frame's first pbuf, which holds the headers. */
+static bool is_tcp(const struct pbuf *p)
+{
+    const uint8_t *frame = p->payload;
+
+    if (p->len < SIZEOF_ETH_HDR + IP6_HLEN)
+        return false;
+    if (frame[12] == 0x08 && frame[13] == 0x00)
+        return frame[SIZEOF_ETH_HDR + 9] == IP_PROTO_TCP;
+    return frame[12] == 0x86 && frame[13] == 0xdd && frame[SIZEOF_ETH_HDR + 6] == IP_PROTO_TCP;
+}
+
+/*
+ * TCP can wait: it keeps its segments, and is woken when there is room. Everybody else loses what is refused.
+ * So TCP gets the first part of the backlog only; a connection that fills it whenever it can would otherwise keep
+ * ping replies and datagrams out.
+ */
 static err_t backlog_put(struct vif *vif, struct pbuf *p)
 {
-    if (vif->backlog_tail - vif->backlog_head == VIF_BACKLOG_MAX) {
+    const uint32_t limit = is_tcp(p) ? VIF_BACKLOG_TCP_MAX : VIF_BACKLOG_MAX;
+
+    if (vif->backlog_tail - vif->backlog_head >= limit) {
         vif->count.out_refused++;
         vif->tcp_refused = true;
         return ERR_MEM;
@@ -255,7 +274,7 @@ static void on_room(void *stack)
     struct vif *vif = stack;
 
     backlog_drain(vif);
-    if (backlog_empty(vif) && vif->tcp_refused)
+    if (vif->tcp_refused && vif->backlog_tail - vif->backlog_head < VIF_BACKLOG_TCP_MAX)
         wake_tcp(vif);
 }
 

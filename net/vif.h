@@ -18,6 +18,8 @@
 
 enum {
     VIF_BACKLOG_MAX = 512, /* frames: several 64 KB datagrams in fragments; a power of two */
+    VIF_BACKLOG_TCP_MAX =
+        64, /* of them for TCP, which can wait: enough for ACKs between two turns */
     VIF_COUNTER_COUNT = 9,
 };
 

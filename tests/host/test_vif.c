@@ -370,6 +370,36 @@ static void a_full_backlog_tells_the_sender(void **state)
     udp_remove(pcb);
 }
 
+/* A TCP segment as lwIP would hand it over: only the protocol number is looked at. */
+static err_t send_segment(void)
+{
+    struct pbuf *p = pbuf_alloc(PBUF_LINK, 54, PBUF_RAM);
+    memset(p->payload, 0, p->len);
+    memcpy((uint8_t *)p->payload + 12, "\x08\x00", 2);
+    ((uint8_t *)p->payload)[ETHER + 9] = 6;
+    const err_t err = vif.netif.linkoutput(&vif.netif, p);
+    pbuf_free(p);
+    return err;
+}
+
+static void tcp_leaves_room_in_the_backlog_for_those_who_cannot_wait(void **state)
+{
+    struct udp_pcb *pcb = udp_new();
+
+    (void)state;
+    learn_peer();
+    nic.ring_size = 0;
+    for (int i = 0; i < VIF_BACKLOG_TCP_MAX; i++)
+        assert_int_equal(send_segment(), ERR_OK);
+    assert_int_equal(send_segment(), ERR_MEM);
+    send_datagram(pcb, "x", 1, PBUF_RAM, ERR_OK);
+    nic.ring_size = 256;
+    nic.refused = true;
+    vif_poll(&vif);
+    assert_int_equal(nic.sent_count, 1 + VIF_BACKLOG_TCP_MAX + 1);
+    udp_remove(pcb);
+}
+
 static void a_broken_device_costs_frames_but_no_memory(void **state)
 {
     struct udp_pcb *pcb = udp_new();
@@ -426,6 +456,7 @@ int main(void)
         VIF_TEST(a_frame_in_more_pieces_than_the_ring_takes_is_joined),
         VIF_TEST(a_full_ring_delays_frames_and_keeps_their_order),
         VIF_TEST(a_full_backlog_tells_the_sender),
+        VIF_TEST(tcp_leaves_room_in_the_backlog_for_those_who_cannot_wait),
         VIF_TEST(a_broken_device_costs_frames_but_no_memory),
         VIF_TEST(the_stack_follows_the_link),
         VIF_TEST(interrupts_are_turned_off_once_only),
