@@ -4,7 +4,6 @@
 
 #include "lwip/ip_addr.h"
 #include "net/tcp_backlog.h"
-#include "net/tcp_backlog.h"
 
 struct netif;
 struct tcp_pcb;

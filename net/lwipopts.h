@@ -129,8 +129,6 @@
 #define TCP_DEFAULT_LISTEN_BACKLOG 255
 /* A SYN flood doesn't close a port: tcp_backlog.h */
 #define LWIP_HOOK_TCP_INPACKET_PCB(pcb, hdr, optlen, opt1len, opt2, p) net_tcp_backlog(pcb, hdr)
-/* A SYN flood doesn't close a port: tcp_backlog.h */
-#define LWIP_HOOK_TCP_INPACKET_PCB(pcb, hdr, optlen, opt1len, opt2, p) net_tcp_backlog(pcb, hdr)
 #define LWIP_TCP_RTO_TIME 1000 /* RFC 6298 §2.1; lwIP's default is 3 s */
 #define TCP_MSL 30000UL        /* 2×MSL = 60 s in TIME-WAIT, as other systems have it */
 #define LWIP_TCP_KEEPALIVE 1
