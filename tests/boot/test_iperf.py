@@ -126,12 +126,19 @@ def test_a19_four_at_once_and_a_second_test_at_once(iperf_guest, net):
         assert all(report.lost == 0 and report.total > 400 for report in reports)
 
 
+def refused_by_the_hosts_socket(net):
+    """Datagrams that arrived while the client's socket buffer was full."""
+    names, values = [line.split() for line in net.run("cat", "/proc/net/snmp").stdout.splitlines() if line.startswith("Udp: ")]
+    return int(values[names.index("RcvbufErrors")])
+
+
 @pytest.mark.parametrize("words", [["-R"], ["--full-duplex"], ["-d"], ["-r"]])
 def test_udp_from_the_guest(iperf_guest, net, words):
     text = iperf(net, "-u", "-b", "10m", "-t", "2", *words)
 
-    assert max(mbits(text)) > 9
-    assert not re.search(r"\b[1-9]\d*/ *\d+ \(", text), text
+    lost = sum(int(count) for count in re.findall(r"(\d+)/ *\d+ \(", text))
+    assert max(mbits(text)) > 9 - lost * 12e-3
+    assert lost <= refused_by_the_hosts_socket(net), text
 
 
 def test_a19_five_percent_loss_is_counted_exactly(boot, plain_net, relay):
