@@ -351,9 +351,32 @@ static void locks(void)
     printf("posix: still ours: %s\n", name_of(pthread_mutex_unlock(&checked)));
 }
 
+static void addresses(void)
+{
+    static const char *const texts[] = {"127.0.0.1", "1.2.3",     "0x7f.1", "256.1.1.1",
+                                        "1.2.3.4.5", "010.0.0.1", "",       "1.2.3.4 x"};
+    static const char *const six[] = {"::1", "fe80::1:2", "::ffff:1.2.3.4", "1::2::3",
+                                      "2001:db8:0:0:1::"};
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr addr;
+    struct in_addr old;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        printf("posix: %s: %08x %d\n", texts[i], (unsigned)ntohl(inet_addr(texts[i])),
+               inet_pton(AF_INET, texts[i], &old));
+    for (size_t i = 0; i < sizeof(six) / sizeof(six[0]); i++) {
+        const int ok = inet_pton(AF_INET6, six[i], &addr);
+
+        printf("posix: %s: %d %s\n", six[i], ok,
+               ok ? inet_ntop(AF_INET6, &addr, text, sizeof(text)) : "");
+    }
+    show("no room for the text", inet_ntop(AF_INET6, &in6addr_loopback, text, 2) != NULL);
+}
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
+    addresses();
     wrong_use();
     descriptors();
     streams();
