@@ -76,32 +76,61 @@ static bool can_afford_big_buffers(struct virtio_dev *dev)
     return page_total_count() / 4 * PAGE_BYTES / bytes >= size_min(ring, BIG_BUFFERS_MIN);
 }
 
+/* Bytes of one mergeable buffer, as far as the user's strategy fixes them. */
+static size_t mergeable_bytes(const struct opt_vnet *opt)
+{
+    switch (opt->rxbuf) {
+    case OPT_RXBUF_PAGE:
+        return PAGE_BYTES;
+    case OPT_RXBUF_MTU:
+    case OPT_RXBUF_SPLIT:
+        return VNET_ETHER_BYTES + VNET_MTU_DEFAULT;
+    case OPT_RXBUF_BYTES:
+        return opt->rxbuf_bytes;
+    case OPT_RXBUF_AUTO:
+        break;
+    }
+    return VNET_BUF_TSO; /* as large as it takes: vnet_rx.c */
+}
+
+/* A frame that doesn't fit the whole ring would be dropped by the device each time it comes: never promise that. */
+static bool can_take_large_frames(const struct vnet *nic)
+{
+    const size_t ring = nic->dev->transport->queue_max_size(nic->dev, VNET_RXQ);
+
+    if (!virtio_has(nic->dev, VNET_F_MRG_RXBUF))
+        return can_afford_big_buffers(nic->dev);
+    return ring / (nic->split_hdr ? 2 : 1) * mergeable_bytes(&nic->opt) >= VNET_BUF_TSO;
+}
+
+static int negotiate(struct vnet *nic, uint64_t wanted)
+{
+    /* Registers of a 1.x device that doesn't say VERSION_1: §6.1 lets it refuse to work, so ask for it. */
+    const uint64_t required = nic->dev->transport->legacy ? 0 : BIT(VNET_F_VERSION_1);
+    const int err = virtio_negotiate(nic->dev, wanted, required, depends);
+
+    if (err)
+        return err;
+    const bool modern = virtio_has(nic->dev, VNET_F_VERSION_1);
+    nic->hdr_len =
+        modern || virtio_has(nic->dev, VNET_F_MRG_RXBUF) ? VNET_HDR_BYTES : VNET_HDR_BYTES_LEGACY;
+    nic->split_hdr = !modern && !virtio_has(nic->dev, VNET_F_ANY_LAYOUT);
+    return 0;
+}
+
 int vnet_negotiate(struct vnet *nic, struct virtio_dev *dev, const struct opt_vnet *opt)
 {
     const uint64_t lro = BIT(VNET_F_GUEST_TSO4) | BIT(VNET_F_GUEST_TSO6) | BIT(VNET_F_GUEST_ECN);
-    /* Registers of a 1.x device that doesn't say VERSION_1: §6.1 lets it refuse to work, so ask for it. */
-    const uint64_t required = dev->transport->legacy ? 0 : BIT(VNET_F_VERSION_1);
     const uint64_t wanted = wanted_by(opt);
 
     nic->dev = dev;
     nic->opt = *opt;
-    int err = virtio_negotiate(dev, wanted, required, depends);
-    if (err)
+    const int err = negotiate(nic, wanted);
+    if (err || !(dev->accepted & lro) || can_take_large_frames(nic))
         return err;
-    if (!virtio_has(dev, VNET_F_MRG_RXBUF) && (dev->accepted & lro) &&
-        !can_afford_big_buffers(dev)) {
-        log_info("vnet",
-                 "%s: no mergeable buffers and little memory: large received frames declined",
-                 nic->net.name);
-        err = virtio_negotiate(dev, wanted & ~lro, required, depends);
-        if (err)
-            return err;
-    }
-    const bool modern = virtio_has(dev, VNET_F_VERSION_1);
-    nic->hdr_len =
-        modern || virtio_has(dev, VNET_F_MRG_RXBUF) ? VNET_HDR_BYTES : VNET_HDR_BYTES_LEGACY;
-    nic->split_hdr = !modern && !virtio_has(dev, VNET_F_ANY_LAYOUT);
-    return 0;
+    log_info("vnet", "%s: large received frames declined: the receive ring can't hold them",
+             nic->net.name);
+    return negotiate(nic, wanted & ~lro);
 }
 
 void vnet_feature_names(const struct vnet *nic, char *text, size_t size)

@@ -85,8 +85,12 @@ static void choose_mergeable(struct vnet *nic)
         break;
     }
     choose_fixed(rx, mtu_bytes, 0);
-    if (takes_large_frames(nic))
-        rx->buf_max = largest_affordable(rx, mtu_bytes);
+    if (takes_large_frames(nic)) {
+        const uint32_t least = (VNET_BUF_TSO + rx->fill_goal - 1u) / rx->fill_goal;
+        if (least > mtu_bytes) /* a small ring must hold a large frame, too */
+            choose_fixed(rx, least, 0);
+        rx->buf_max = largest_affordable(rx, rx->buf_min);
+    }
     rx->average_x64 = (mtu_bytes - nic->hdr_len) * AVERAGE_WEIGHT;
 }
 

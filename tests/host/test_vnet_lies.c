@@ -235,6 +235,7 @@ static void lies_about_one_frame_cost_that_frame(void **state)
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         struct frame_in frame;
 
+        fix.opt.rxbuf = OPT_RXBUF_MTU;
         fix_open(&fix, vnet_flavours[0].offered, false, 16);
         fix.fake.fault = cases[i].fault;
         for (unsigned n = 0; n < 20; n++) {

@@ -266,6 +266,44 @@ static void every_ring_size_opens_and_works(void **state)
         }
 }
 
+static void a_small_ring_holds_the_largest_frame_or_it_is_declined(void **state)
+{
+    (void)state;
+    static uint8_t bytes[65550];
+    static const enum opt_rxbuf all[] = {OPT_RXBUF_AUTO, OPT_RXBUF_PAGE, OPT_RXBUF_MTU,
+                                         OPT_RXBUF_SPLIT, OPT_RXBUF_BYTES};
+
+    for (size_t i = 0; i < ARRAY_COUNT(all); i++)
+        for (unsigned f = 0; f < VNET_FLAVOURS; f++)
+            for (uint16_t size = 2; size <= 256; size *= 2) {
+                struct frame_in frame;
+
+                fix.pages = 16384;
+                fix.opt.rxbuf = all[i];
+                fix.opt.rxbuf_bytes = 100;
+                fix_open(&fix, vnet_flavours[f].offered, vnet_flavours[f].legacy, size);
+                const size_t len = fix.nic.net.features.rx_gso ? 65550 : 1514;
+                fix_fill(bytes, len, size);
+                const bool fits = fake_net_receive(&fix.fake, bytes, len, NULL);
+                if (!fits && len == 65550)
+                    fail_msg("%s: a ring of %u can't take what was promised", vnet_flavours[f].name,
+                             size);
+                if (fits) {
+                    assert_true(fix_poll(&fix, &frame));
+                    assert_true(fix_same(&frame, len, size));
+                    frag_give_list(frame.head);
+                }
+                fix_close(&fix);
+            }
+    memset(&fix.opt, 0, sizeof(fix.opt));
+    fix.opt.rxbuf = OPT_RXBUF_BYTES;
+    fix.opt.rxbuf_bytes = 100;
+    fix_open(&fix, vnet_flavours[0].offered, false, 256);
+    assert_false(fix.nic.net.features.rx_gso);
+    assert_true(net_env_logged("declined"));
+    fix_close(&fix);
+}
+
 static void a_ring_of_one_entry_is_refused(void **state)
 {
     (void)state;
@@ -366,6 +404,7 @@ int main(void)
         T(the_link_follows_the_device),
         T(a_configuration_that_ends_early_is_refused),
         T(every_ring_size_opens_and_works),
+        T(a_small_ring_holds_the_largest_frame_or_it_is_declined),
         T(a_ring_of_one_entry_is_refused),
         T(a_failed_start_holds_nothing),
         T(without_memory_for_one_buffer_the_start_fails),
