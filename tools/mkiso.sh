@@ -6,8 +6,9 @@ set -euo pipefail
 
 image=$1 out=$2
 shift 2
-root=$(mktemp -d)
-trap 'rm -rf "$root"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/root
 
 mkdir -p "$root/boot/grub"
 cp "$image" "$root/boot/"
@@ -17,8 +18,8 @@ menuentry ringlet {
     multiboot /boot/$(basename "$image") $*
 }
 END
-if ! grub-mkrescue -o "$out.new" "$root" >"$root/log" 2>&1; then
-    cat "$root/log" >&2
+if ! grub-mkrescue -o "$out.new" "$root" >"$work/log" 2>&1; then
+    cat "$work/log" >&2
     exit 1
 fi
 mv "$out.new" "$out"
