@@ -26,7 +26,7 @@ def clean_env(**more):
 
 def copy_tree(target):
     """The tree as a clone would hold it: what git knows or would add, and nothing made."""
-    names = run("git", "ls-files", "-co", "--exclude-standard", "-z").stdout.split("\0")
+    names = run("git", "-c", "safe.directory=*", "ls-files", "-co", "--exclude-standard", "-z").stdout.split("\0")
     for name in filter(None, names):
         if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
