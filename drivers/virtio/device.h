@@ -60,7 +60,8 @@ struct virtio_dev {
     uint64_t accepted;  /* as negotiated; 0 before virtio_negotiate */
     uint8_t status;     /* the status bits we have set (§2.1) */
     bool msix;          /* vectors are in use; ISR must not be read (§4.1.5.4) */
-    char where[16];     /* "00:03.0", for log lines */
+    const char *irqs;   /* "msi-x 3", "intx", …: how its events arrive, for log lines */
+    char where[16];     /* "00:03.0", likewise */
 };
 
 /*

@@ -1,6 +1,7 @@
 #include "drivers/virtio/virtio_pci.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "drivers/virtio/spec.h"
@@ -34,6 +35,7 @@ static bool lacks_address(const struct pci_function *fn)
 int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn)
 {
     *vp = (struct virtio_pci){.fn = *fn, .irqs = VIRTIO_IRQ_NONE};
+    vp->dev.irqs = "no interrupt";
     memcpy(vp->dev.where, fn->where, sizeof(fn->where));
     vp->dev.device_id = type_of(fn);
     pci_size_bars(&vp->fn);
@@ -107,6 +109,8 @@ static int use_msix(struct virtio_pci *vp, enum virtio_pci_irqs kind, uint16_t q
     vp->dev.msix = true;
     for (uint16_t i = 0; i < queue_count; i++)
         vectors[i] = kind == VIRTIO_IRQ_PER_QUEUE ? (uint16_t)(1 + i) : (uint16_t)(count - 1);
+    snprintf(vp->irqs_text, sizeof(vp->irqs_text), "msi-x %u", (unsigned)count);
+    vp->dev.irqs = vp->irqs_text;
     return vp->dev.transport->config_vector(&vp->dev, 0);
 }
 
@@ -118,6 +122,7 @@ static int use_line(struct virtio_pci *vp)
             return err;
     }
     vp->line_attached = true;
+    vp->dev.irqs = "intx";
     pci_command(&vp->fn, 0, PCI_COMMAND_NO_INTX);
     return 0;
 }
@@ -128,6 +133,7 @@ static void silence(struct virtio_pci *vp)
     msix_disable(&vp->msix);
     vp->dev.msix = false;
     vp->irqs = VIRTIO_IRQ_NONE;
+    vp->dev.irqs = "no interrupt";
 }
 
 int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
@@ -148,15 +154,6 @@ int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
     if (err)
         silence(vp);
     return err;
-}
-
-const char *virtio_pci_irqs_text(const struct virtio_pci *vp)
-{
-    static const char *const texts[VIRTIO_IRQ_KINDS] = {"msi-x, a vector each", "msi-x, 2 vectors",
-                                                        "msi-x, 1 vector", "intx",
-                                                        "no interrupt (the tick polls)"};
-
-    return texts[vp->irqs];
 }
 
 void virtio_pci_close(struct virtio_pci *vp)

@@ -33,6 +33,7 @@ struct virtio_pci {
     void (*on_event)(void *arg, bool config); /* in interrupt context */
     void *on_event_arg;
     bool line_attached;
+    char irqs_text[16]; /* behind dev.irqs */
 
     /* modern: registers, mapped; lengths in bytes */
     volatile struct virtio_pci_common_cfg *common;
@@ -68,9 +69,6 @@ int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn);
 int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
                     void (*on_event)(void *arg, bool config), void *arg, uint16_t queue_count,
                     uint16_t *vectors);
-
-/* "msi-x, a vector each", "intx", … for a log line. */
-const char *virtio_pci_irqs_text(const struct virtio_pci *vp);
 
 /* No more interrupts, no more access to memory. The device should have been reset. */
 void virtio_pci_close(struct virtio_pci *vp);

@@ -206,10 +206,10 @@ static void announce(const struct vnet *nic)
         "vnet",
         "%s: %s virtio %s, %s, rx %u tx %u, mac %02x:%02x:%02x:%02x:%02x:%02x, mtu %u, rxbuf %u: "
         "%s",
-        nic->net.name, nic->dev->where, nic->dev->transport->name,
-        nic->dev->msix ? "msi-x" : "intx", (unsigned)nic->rx.vq.size, (unsigned)nic->tx.vq.size,
-        mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], (unsigned)nic->net.mtu,
-        (unsigned)frag_capacity_for(nic->rx.buf_bytes), names);
+        nic->net.name, nic->dev->where, nic->dev->transport->name, nic->dev->irqs,
+        (unsigned)nic->rx.vq.size, (unsigned)nic->tx.vq.size, mac[0], mac[1], mac[2], mac[3],
+        mac[4], mac[5], (unsigned)nic->net.mtu, (unsigned)frag_capacity_for(nic->rx.buf_bytes),
+        names);
 }
 
 int vnet_start(struct vnet *nic, const struct vnet_vectors *vectors)

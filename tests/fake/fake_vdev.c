@@ -202,7 +202,7 @@ void fake_vdev_init(struct fake_vdev *v, uint64_t features, uint16_t size, bool 
                       .notify = notify,
                       .read_isr = read_isr,
                       .config_vector = config_vector},
-        .dev = {.device_id = 1, .offered = features, .where = "fake"},
+        .dev = {.device_id = 1, .offered = features, .irqs = "intx", .where = "fake"},
         .config_len = FAKE_CONFIG_BYTES,
     };
     v->dev.transport = &v->transport;
