@@ -37,7 +37,7 @@ enum pci_capability_id { PCI_CAP_VENDOR = 0x09, PCI_CAP_MSIX = 0x11 };
 
 struct pci_function;
 
-/* How configuration space is reached. offset is aligned to bytes, which is 1, 2 or 4. */
+/* How configuration space is reached. offset is aligned to bytes, which is 1, 2 or 4; nobody writes single ones. */
 struct pci_access {
     uint32_t (*read)(const struct pci_function *fn, uint16_t offset, unsigned bytes);
     void (*write)(const struct pci_function *fn, uint16_t offset, unsigned bytes, uint32_t value);

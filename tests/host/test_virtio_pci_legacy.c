@@ -66,6 +66,19 @@ static void a_bar_too_small_for_the_registers_is_refused(void **state)
     assert_int_equal(net_env_errors(), 1);
 }
 
+static void memory_registers_beyond_the_processors_reach_are_refused(void **state)
+{
+    struct fake_vpci_setup setup = vpci_legacy;
+    struct pci_function fn;
+    (void)state;
+    setup.legacy_in_memory = true;
+    assert_int_equal(vpci_open(&fix, &setup), 0);
+    fn = fix.vp.fn;
+    host_bus_refuse_map(FAKE_VPCI_BASE);
+    assert_int_equal(virtio_pci_open(&fix.vp, &fn), -ENODEV);
+    assert_int_equal(net_env_errors(), 1);
+}
+
 static void a_queue_is_published_by_its_page_number(void **state)
 {
     const struct fake_vpci_queue *q = &fix.fake.queue[1];
@@ -197,6 +210,7 @@ int main(void)
         T(only_the_space_of_bar_0_is_enabled),
         T(another_revision_or_a_modern_id_is_refused),
         T(a_bar_too_small_for_the_registers_is_refused),
+        T(memory_registers_beyond_the_processors_reach_are_refused),
         T(a_queue_is_published_by_its_page_number),
         T(the_queue_size_is_the_devices_choice),
         T(memory_that_32_bits_of_page_number_cannot_name_is_refused),
