@@ -13,11 +13,13 @@
 enum {
     LEN_DEFAULT_V4 = 1470, /* as iperf's own: one MTU frame with room for options */
     LEN_DEFAULT_V6 = 1450,
-    BATCH_MAX = 256,      /* datagrams a tick: nobody else waits longer than these take */
+    SENDERS_MAX = 128,    /* at once: a client's -P, and no more for an amplifier */
+    BATCH_MAX = 256,      /* datagrams a tick, of all: nobody else waits longer than these take */
     RETRY_US = 1000,      /* after a full transmit ring */
     LATE_MAX_US = 100000, /* what is later than this isn't made up for */
     FIN_TRIES = 40,
     FIN_GAP_US = 50000,
+    LINGER_US = 1000000,
     FIN_COPIES = 3, /* where no report comes back to tell that it was lost */
 };
 
@@ -43,6 +45,8 @@ struct udp_sender {
 };
 
 static void run(void *arg);
+
+static unsigned active; /* senders that there are */
 
 static size_t datagram_len(const struct iperf2_request *req, const ip_addr_t *peer)
 {
@@ -93,18 +97,24 @@ static void sender_free(struct udp_sender *s)
     ticker_stop(&s->ticker);
     if (s->back)
         udp_remove(s->pcb);
+    active--;
     free(s);
 }
 
-static void sender_end(struct udp_sender *s)
+static void log_sent(const struct udp_sender *s)
 {
     char peer[SERVICE_ADDR_TEXT_MAX];
     service_addr_text(peer, &s->peer, s->port);
     const uint64_t now_us = clock_now_us();
     const uint64_t end_us = s->end_us && s->end_us < now_us ? s->end_us : now_us;
     iperf2_log_sent_datagrams(peer, s->sent_bytes, end_us - s->start_us);
+}
+
+static void sender_end(struct udp_sender *s)
+{
     void (*done)(void *) = s->done;
     void *arg = s->arg;
+    log_sent(s);
     sender_free(s);
     if (done)
         done(arg);
@@ -188,8 +198,9 @@ static void run(void *arg)
     const uint64_t late_ns = (uint64_t)LATE_MAX_US * 1000;
     if (now_ns > s->due_ns + late_ns)
         s->due_ns = now_ns - late_ns;
+    const unsigned batch = BATCH_MAX / active;
     uint64_t next_us = 0;
-    for (unsigned n = 0; n < BATCH_MAX && s->due_ns <= now_ns && !over(s, now_us); n++) {
+    for (unsigned n = 0; n < batch && s->due_ns <= now_ns && !over(s, now_us); n++) {
         const size_t len = next_len(s);
         if (!send_datagram(s, s->id, len)) {
             next_us = now_us + RETRY_US;
@@ -207,9 +218,10 @@ static void run(void *arg)
 static struct udp_sender *sender_new(const ip_addr_t *local, const ip_addr_t *peer, uint16_t port,
                                      const struct iperf2_request *req)
 {
-    struct udp_sender *s = calloc(1, sizeof(*s));
+    struct udp_sender *s = active < SENDERS_MAX ? calloc(1, sizeof(*s)) : NULL;
     if (!s)
         return NULL;
+    active++;
     s->local = *local;
     s->peer = *peer;
     s->port = port;
@@ -250,7 +262,15 @@ void udp_sender_cancel(struct udp_sender *s)
         sender_free(s);
 }
 
-/* The client's report: the test is over for us too. */
+static void linger_over(void *arg)
+{
+    sender_free(arg);
+}
+
+/*
+ * The client's report: the test is over for us too. The port stays for a moment: an end marker that was repeated on
+ * the report's way makes the client repeat that, and it takes an unreachable port for a failure.
+ */
 static void back_report(void *arg, struct udp_pcb *pcb, struct pbuf *p, const ip_addr_t *addr,
                         u16_t port)
 {
@@ -258,8 +278,11 @@ static void back_report(void *arg, struct udp_pcb *pcb, struct pbuf *p, const ip
     (void)pcb;
     const bool from_client = port == s->port && ip_addr_cmp(addr, &s->peer);
     pbuf_free(p);
-    if (from_client && s->fin_sent > 0)
-        sender_end(s);
+    if (!from_client || s->fin_sent == 0 || s->ticker.fn == linger_over)
+        return;
+    log_sent(s);
+    s->ticker.fn = linger_over;
+    ticker_at(&s->ticker, clock_now_us() + LINGER_US);
 }
 
 void udp_back_start(const ip_addr_t *local, const ip_addr_t *peer, const struct iperf2_request *req)
@@ -269,7 +292,8 @@ void udp_back_start(const ip_addr_t *local, const ip_addr_t *peer, const struct 
     if (!pcb || udp_bind(pcb, local, 0) != ERR_OK) {
         if (pcb)
             udp_remove(pcb);
-        free(s);
+        if (s)
+            sender_free(s);
         iperf2_count_failed();
         return;
     }
