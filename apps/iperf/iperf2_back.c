@@ -7,8 +7,15 @@
 #include "apps/iperf/service.h"
 #include "lib/log.h"
 #include "net/tcp_window.h"
+#include "port/clock.h"
+
+/* A client may ask before it listens: its threads begin in any order. */
+enum { CONNECT_TRIES = 20, CONNECT_GAP_US = 100000 };
 
 struct back {
+    ip_addr_t local, remote;
+    unsigned tries;
+    struct ticker again;
     struct iperf2_request req;
     struct iperf2_sender sender;
     char peer[SERVICE_ADDR_TEXT_MAX];
@@ -18,6 +25,7 @@ struct back {
 static void back_free(struct back *b)
 {
     sender_stop(&b->sender);
+    ticker_stop(&b->again);
     if (b->sender.acked > 0)
         iperf2_log_stream(b->peer, "out", b->sender.acked, b->sender.last_us - b->sender.start_us);
     free(b);
@@ -64,9 +72,12 @@ static void back_err(void *arg, err_t err)
     struct back *b = arg;
     if (!b)
         return;
+    if (!b->sender.started && b->tries < CONNECT_TRIES) {
+        ticker_at(&b->again, clock_now_us() + CONNECT_GAP_US);
+        return;
+    }
     if (!b->sender.started)
         log_limited(LOG_WARN, "iperf", "%s: no connection back (%d)", b->peer, err);
-    b->sender.pcb = NULL;
     back_free(b);
 }
 
@@ -78,27 +89,42 @@ static err_t back_connected(void *arg, struct tcp_pcb *pcb, err_t err)
     return ERR_OK;
 }
 
-void back_connect(const ip_addr_t *local, const ip_addr_t *remote, const struct iperf2_request *req)
+static void back_try(void *arg)
 {
-    struct back *b = calloc(1, sizeof(*b));
-    struct tcp_pcb *pcb = b ? tcp_new_ip_type(IP_GET_TYPE(remote)) : NULL;
+    struct back *b = arg;
+    struct tcp_pcb *pcb = tcp_new_ip_type(IP_GET_TYPE(&b->remote));
+    b->tries++;
     if (!pcb) {
         iperf2_count_failed();
-        free(b);
+        back_free(b);
         return;
     }
-    b->req = *req;
-    service_addr_text(b->peer, remote, req->back_port);
     tcp_arg(pcb, b);
     tcp_recv(pcb, back_recv);
     tcp_sent(pcb, back_sent);
     tcp_err(pcb, back_err);
     tcp_poll(pcb, back_poll, SERVICE_POLL_INTERVAL);
-    const err_t err = tcp_bind(pcb, local, 0);
-    if (err != ERR_OK || tcp_connect(pcb, remote, req->back_port, back_connected) != ERR_OK) {
+    if (tcp_bind(pcb, &b->local, 0) != ERR_OK ||
+        tcp_connect(pcb, &b->remote, b->req.back_port, back_connected) != ERR_OK) {
         iperf2_count_failed();
         log_limited(LOG_WARN, "iperf", "%s: no connection back", b->peer);
         service_abort(pcb);
-        free(b);
+        back_free(b);
     }
+}
+
+void back_connect(const ip_addr_t *local, const ip_addr_t *remote, const struct iperf2_request *req)
+{
+    struct back *b = calloc(1, sizeof(*b));
+    if (!b) {
+        iperf2_count_failed();
+        return;
+    }
+    b->local = *local;
+    b->remote = *remote;
+    b->req = *req;
+    b->again.fn = back_try;
+    b->again.arg = b;
+    service_addr_text(b->peer, remote, req->back_port);
+    back_try(b);
 }

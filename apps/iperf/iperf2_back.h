@@ -11,7 +11,7 @@
 
 /*
  * Connect from `local` to req->back_port at `remote` and send as req (copied) asks. A client that doesn't
- * listen is logged and forgotten. Both addresses are borrowed for the call.
+ * listen is asked again for two seconds, then logged and forgotten. Both addresses are borrowed for the call.
  */
 void back_connect(const ip_addr_t *local, const ip_addr_t *remote,
                   const struct iperf2_request *req);
