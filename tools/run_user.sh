@@ -10,8 +10,9 @@
 # The console is this terminal; Ctrl-C ends QEMU at once. Returns the image's own exit status.
 set -euo pipefail
 
-image=$1
+image=${1:?usage: tools/run_user.sh IMAGE [WORD…]}
 shift
+[ -r "$image" ] || { echo "run: $image: no such file, or not readable" >&2; exit 2; }
 
 # A port of this machine that nobody has: the wanted one or the next free above it.
 free_port() {
@@ -44,8 +45,6 @@ forward() {
 }
 forward tcp 5001 5001
 forward udp 5001 5001
-forward tcp 5201 5201
-forward udp 5201 5201
 forward tcp 80 8080
 forward tcp 7 7007
 forward udp 7 7007
@@ -65,11 +64,18 @@ iperf.*)
        iperf -c 127.0.0.1$(option -p "${at[tcp5001]}" 5001) -R           TCP from the guest
        iperf -c 127.0.0.1$(option -p "${at[udp5001]}" 5001) -u -b 100m   UDP
        curl http://127.0.0.1:${at[tcp80]}/     status page; /metrics has every counter
+     Ports of 127.0.0.1: echo ${at[tcp7]} (TCP) ${at[udp7]} (UDP), discard ${at[tcp9]}, counter ${at[udp9]} (UDP), chargen ${at[tcp19]}
+END
+    ;;
+*)
+    cat <<END
+     Ports of 127.0.0.1 that lead to the guest's, if its program listens there:
+       TCP  ${at[tcp7]} to 7, ${at[tcp9]} to 9, ${at[tcp19]} to 19, ${at[tcp80]} to 80, ${at[tcp5001]} to 5001
+       UDP  ${at[udp7]} to 7, ${at[udp9]} to 9, ${at[udp5001]} to 5001
+     For others: tools/run_qemu.py $image --forward tcp:HOST:GUEST
 END
     ;;
 esac
-echo "     Ports of 127.0.0.1: echo ${at[tcp7]} (TCP) ${at[udp7]} (UDP), discard ${at[tcp9]}, counter ${at[udp9]} (UDP)," \
-    "chargen ${at[tcp19]}, iperf3 ${at[tcp5201]}"
 
 more=()
 for word in ${QEMU_ARGS:-}; do
