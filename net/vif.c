@@ -251,22 +251,55 @@ static void on_sent(void *stack, void *cookie)
     pbuf_free(cookie);
 }
 
+static bool waits_to_send(const struct tcp_pcb *pcb)
+{
+    return pcb->unsent != NULL;
+}
+
+static bool waits_to_acknowledge(const struct tcp_pcb *pcb)
+{
+    return (pcb->flags & TF_ACK_NOW) && !pcb->unsent;
+}
+
+/* Let those of the connections that wait go, number `from` up to `to` of them, until the backlog is full. */
+static void wake_some(struct vif *vif, bool (*waits)(const struct tcp_pcb *pcb), uint32_t from,
+                      uint32_t to)
+{
+    uint32_t number = 0;
+
+    for (struct tcp_pcb *pcb = tcp_active_pcbs; pcb && !vif->tcp_refused; pcb = pcb->next) {
+        if (!waits(pcb))
+            continue;
+        if (number >= from && number < to)
+            tcp_output(pcb);
+        number++;
+    }
+}
+
+static uint32_t count_senders(void)
+{
+    uint32_t count = 0;
+
+    for (const struct tcp_pcb *pcb = tcp_active_pcbs; pcb; pcb = pcb->next)
+        count += waits_to_send(pcb);
+    return count;
+}
+
 /*
  * lwIP retries a refused segment only at its next ACK or timer; a ring that has room again is reason enough.
  * Refused ACKs go first: they are small, whoever waits for one has nothing else to wake it, and a connection
- * that fills the ring whenever it can would keep them out for good.
+ * that fills the ring whenever it can would keep them out for good. Senders take turns at being first, or the
+ * head of lwIP's list would have the ring to itself.
  */
 static void wake_tcp(struct vif *vif)
 {
+    const uint32_t senders = count_senders();
+    const uint32_t first = senders ? vif->wake_turn++ % senders : 0;
+
     vif->tcp_refused = false;
-    for (struct tcp_pcb *pcb = tcp_active_pcbs; pcb && !vif->tcp_refused; pcb = pcb->next) {
-        if ((pcb->flags & TF_ACK_NOW) && !pcb->unsent)
-            tcp_output(pcb);
-    }
-    for (struct tcp_pcb *pcb = tcp_active_pcbs; pcb && !vif->tcp_refused; pcb = pcb->next) {
-        if (pcb->unsent)
-            tcp_output(pcb);
-    }
+    wake_some(vif, waits_to_acknowledge, 0, UINT32_MAX);
+    wake_some(vif, waits_to_send, first, senders);
+    wake_some(vif, waits_to_send, 0, first);
 }
 
 static void on_room(void *stack)

@@ -42,7 +42,7 @@ struct vif {
     bool armed; /* interrupts are on */
     bool broken_told;
     bool tcp_refused; /* some tcp_output() met ERR_MEM: wake TCP when there is room */
-    uint64_t tick_us; /* next netdev tick */
+    uint32_t wake_turn; /* which of the refused senders comes first: they take turns */
     bool gw6_set;
     ip6_addr_t gw6;
     struct pbuf *backlog[VIF_BACKLOG_MAX];

@@ -6,6 +6,7 @@
 
 #include "lwip/etharp.h"
 #include "lwip/netif.h"
+#include "lwip/priv/tcp_priv.h"
 #include "lwip/stats.h"
 #include "lwip/udp.h"
 #include "net/csum.h"
@@ -22,6 +23,7 @@ static const uint8_t guest_ip[4] = {10, 99, 0, 2};
 static struct fake_netdev nic;
 static struct vif vif;
 static bool tx_csum;
+static const uint8_t zeros[32768];
 
 static void put16(uint8_t *p, unsigned v)
 {
@@ -400,6 +402,56 @@ static void tcp_leaves_room_in_the_backlog_for_those_who_cannot_wait(void **stat
     udp_remove(pcb);
 }
 
+/* An established connection to the peer with much to send and a wide window. */
+static struct tcp_pcb *sender(u16_t port)
+{
+    struct tcp_pcb *pcb = tcp_new();
+
+    assert_non_null(pcb);
+    IP_ADDR4(&pcb->local_ip, 10, 99, 0, 2);
+    IP_ADDR4(&pcb->remote_ip, 10, 99, 0, 1);
+    pcb->local_port = port;
+    pcb->remote_port = 9;
+    pcb->state = ESTABLISHED;
+    pcb->mss = 1448;
+    pcb->cwnd = pcb->snd_wnd = pcb->snd_wnd_max = 1024 * 1024;
+    pcb->snd_buf = 1024 * 1024;
+    TCP_REG(&tcp_active_pcbs, pcb);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(tcp_write(pcb, zeros, sizeof(zeros), 0), ERR_OK);
+    return pcb;
+}
+
+static size_t frames_from(u16_t port)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < nic.sent_count; i++)
+        count += nic.sent[i].len > ETHER + 40 && nic.sent[i].bytes[ETHER + 20] == port >> 8 &&
+                 nic.sent[i].bytes[ETHER + 21] == (port & 0xff);
+    return count;
+}
+
+static void senders_take_turns_at_a_scarce_ring(void **state)
+{
+    struct tcp_pcb *first = sender(1001), *second = sender(1002);
+
+    (void)state;
+    learn_peer();
+    nic.ring_size = 0;
+    tcp_output(first);
+    tcp_output(second);
+    for (int round = 0; round < 4; round++) {
+        nic.ring_size = nic.in_ring + VIF_BACKLOG_TCP_MAX;
+        nic.refused = true;
+        vif_poll(&vif);
+    }
+    assert_in_range(frames_from(1001), VIF_BACKLOG_TCP_MAX, 3 * VIF_BACKLOG_TCP_MAX);
+    assert_in_range(frames_from(1002), VIF_BACKLOG_TCP_MAX, 3 * VIF_BACKLOG_TCP_MAX);
+    tcp_abandon(first, 0);
+    tcp_abandon(second, 0);
+}
+
 static void a_broken_device_costs_frames_but_no_memory(void **state)
 {
     struct udp_pcb *pcb = udp_new();
@@ -457,6 +509,7 @@ int main(void)
         VIF_TEST(a_full_ring_delays_frames_and_keeps_their_order),
         VIF_TEST(a_full_backlog_tells_the_sender),
         VIF_TEST(tcp_leaves_room_in_the_backlog_for_those_who_cannot_wait),
+        VIF_TEST(senders_take_turns_at_a_scarce_ring),
         VIF_TEST(a_broken_device_costs_frames_but_no_memory),
         VIF_TEST(the_stack_follows_the_link),
         VIF_TEST(interrupts_are_turned_off_once_only),
