@@ -417,7 +417,7 @@ static struct tcp_pcb *sender(u16_t port)
     pcb->cwnd = pcb->snd_wnd = pcb->snd_wnd_max = 1024 * 1024;
     pcb->snd_buf = 1024 * 1024;
     TCP_REG(&tcp_active_pcbs, pcb);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 24; i++)
         assert_int_equal(tcp_write(pcb, zeros, sizeof(zeros), 0), ERR_OK);
     return pcb;
 }
