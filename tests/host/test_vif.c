@@ -446,8 +446,8 @@ static void senders_take_turns_at_a_scarce_ring(void **state)
         nic.refused = true;
         vif_poll(&vif);
     }
-    assert_in_range(frames_from(1001), VIF_BACKLOG_TCP_MAX, 3 * VIF_BACKLOG_TCP_MAX);
-    assert_in_range(frames_from(1002), VIF_BACKLOG_TCP_MAX, 3 * VIF_BACKLOG_TCP_MAX);
+    assert_int_equal(frames_from(1001), 2 * VIF_BACKLOG_TCP_MAX);
+    assert_int_equal(frames_from(1002), 2 * VIF_BACKLOG_TCP_MAX);
     tcp_abandon(first, 0);
     tcp_abandon(second, 0);
 }
