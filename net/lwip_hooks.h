@@ -3,7 +3,7 @@
 #define NET_LWIP_HOOKS_H
 
 #include "lwip/ip_addr.h"
-#include "net/tcp_backlog.h"
+#include "net/tcp_input_hook.h"
 
 struct netif;
 struct tcp_pcb;

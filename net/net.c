@@ -14,8 +14,9 @@
 #include "net/net_counters.h"
 #include "net/net_memory.h"
 #include "net/ready.h"
-#include "net/tcp_backlog.h"
+#include "net/tcp_input_hook.h"
 #include "net/tcp_isn.h"
+#include "net/tcp_order.h"
 #include "net/vif.h"
 #include "port/clock.h"
 
@@ -29,9 +30,10 @@ void net_init(const struct options *opt)
     net_memory_size(page_free_count() * PAGE_BYTES);
     tcp_isn_init();
     lwip_init();
+    net_tcp_order_init();
     net_config_dns(opt->dns, OPT_DNS_MAX);
     net_counters_register();
-    net_tcp_backlog_init();
+    net_tcp_input_hook_init();
     loop_init(opt->vnet.poll);
 }
 

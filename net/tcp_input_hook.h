@@ -1,6 +1,10 @@
 /*
- * A hook of lwipopts.h: a listener whose backlog is full of half-open connections makes room for a new one.
+ * A hook of lwipopts.h: each incoming segment passes here before its connection or listener gets it.
  *
+ * No control bit at all. lwIP takes the data of such a segment, without the check of its acknowledgement number: half of
+ * what a blind attacker would have to guess (RFC 5961 §5). It is dropped, as RFC 9293 §3.10.7.4 (fifth) has it.
+ *
+ * A listener whose backlog is full of half-open connections makes room for a new one.
  * lwIP counts a half-open connection against the backlog from its SYN on, for 20 s, and ignores every SYN
  * while the backlog is full. 255 SYNs from addresses that never answer would thus close a port for 20 s, and a few
  * hundred of them now and then for good (RFC 4987 §2). So when a SYN finds the backlog full, the oldest
@@ -8,8 +12,8 @@
  * among many is never reset for it, and one whose own SYN found no room comes back a second later
  * (RFC 6298 §2.1) to find some.
  */
-#ifndef NET_TCP_BACKLOG_H
-#define NET_TCP_BACKLOG_H
+#ifndef NET_TCP_INPUT_HOOK_H
+#define NET_TCP_INPUT_HOOK_H
 
 #include "lwip/err.h"
 #include "lwip/prot/tcp.h"
@@ -19,10 +23,10 @@ struct tcp_pcb;
 /* Longer than a round trip, and shorter than the second after which a client repeats its SYN. lwIP counts half seconds. */
 enum { TCP_BACKLOG_PATIENCE_MS = 500 };
 
-/* Called for each segment before its connection (or listener) gets it. Always ERR_OK: nothing is held back. */
-err_t net_tcp_backlog(const struct tcp_pcb *pcb, const struct tcp_hdr *hdr);
+/* ERR_OK: go on. Anything else: the segment is dropped. */
+err_t net_tcp_input_hook(const struct tcp_pcb *pcb, const struct tcp_hdr *hdr);
 
-/* Half-open connections that went for newer ones are counted as tcp_half_open_evicted_total. Call once. */
-void net_tcp_backlog_init(void);
+/* Register the counters of what is done here. Call once. */
+void net_tcp_input_hook_init(void);
 
 #endif

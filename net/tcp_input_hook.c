@@ -1,16 +1,20 @@
-#include "net/tcp_backlog.h"
+#include "net/tcp_input_hook.h"
 
 #include "lib/counters.h"
+#include "lib/types.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/tcp.h"
 
 enum { PATIENCE_TICKS = TCP_BACKLOG_PATIENCE_MS / TCP_SLOW_INTERVAL };
 
-static uint64_t evicted;
-static struct counter counter = {
-    .name = "tcp_half_open_evicted_total",
-    .help = "Half-open connections that made room in a full backlog.",
-    .value = &evicted,
+static uint64_t evicted, bare;
+static struct counter counters[] = {
+    {.name = "tcp_half_open_evicted_total",
+     .help = "Half-open connections that made room in a full backlog.",
+     .value = &evicted},
+    {.name = "tcp_bare_segments_total",
+     .help = "Segments dropped that had neither SYN, ACK nor RST.",
+     .value = &bare},
 };
 
 static uint32_t age_ticks(const struct tcp_pcb *pcb)
@@ -42,19 +46,30 @@ static void make_room(const struct tcp_pcb_listen *listener)
     tcp_abandon(pcb, 0);
 }
 
-err_t net_tcp_backlog(const struct tcp_pcb *pcb, const struct tcp_hdr *hdr)
+static void on_syn(const struct tcp_pcb *pcb)
 {
-    if (pcb->state != LISTEN || (TCPH_FLAGS(hdr) & (TCP_SYN | TCP_ACK | TCP_RST)) != TCP_SYN)
-        return ERR_OK;
     /* lwIP passes listeners as the common type: their first members are the same. */
     const struct tcp_pcb_listen *listener = (const struct tcp_pcb_listen *)(const void *)pcb;
 
     if (listener->accepts_pending >= listener->backlog)
         make_room(listener);
+}
+
+err_t net_tcp_input_hook(const struct tcp_pcb *pcb, const struct tcp_hdr *hdr)
+{
+    const unsigned control = TCPH_FLAGS(hdr) & (TCP_SYN | TCP_ACK | TCP_RST);
+
+    if (control == 0) {
+        bare++;
+        return ERR_VAL;
+    }
+    if (control == TCP_SYN && pcb->state == LISTEN)
+        on_syn(pcb);
     return ERR_OK;
 }
 
-void net_tcp_backlog_init(void)
+void net_tcp_input_hook_init(void)
 {
-    counters_add(&counter);
+    for (size_t i = 0; i < ARRAY_COUNT(counters); i++)
+        counters_add(&counters[i]);
 }
