@@ -15,7 +15,7 @@ struct udp_sender;
 
 /*
  * Send from the client's own flow: pcb is the server's, and not ours. `done(arg)` is called when the test is over, from
- * the ticker; the sender is freed then. Returns NULL without memory.
+ * the ticker; the sender is freed then. Returns NULL without memory, or when there are too many.
  */
 struct udp_sender *udp_sender_start(struct udp_pcb *pcb, const ip_addr_t *local,
                                     const ip_addr_t *peer, uint16_t port,

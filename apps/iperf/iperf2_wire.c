@@ -147,6 +147,18 @@ int iperf2_decode_tcp(const void *bytes, size_t len, struct iperf2_request *out)
     return 0;
 }
 
+/*
+ * Did a client of iperf's write this header? Anybody's datagram is a test of receiving, but one that makes us send is an
+ * amplifier, so that takes a header without contradictions: random bytes pass once in 2^47.
+ */
+static bool is_clients_own(const struct iperf2_udp_header *h)
+{
+    const bool has_ext = be32_get(h->base.flags) & (IPERF2_EXTEND | IPERF2_VERSION2);
+
+    return be32_get(h->base.port) <= UINT16_MAX && be32_get(h->base.buf_len) <= IPERF2_UDP_MAX &&
+           (!has_ext || be32_get(h->ext.version_hi) >> 16 == VERSION_HI >> 16);
+}
+
 int iperf2_decode_udp(const void *bytes, size_t len, struct iperf2_request *out)
 {
     struct iperf2_udp_header h = {0};
@@ -165,15 +177,13 @@ int iperf2_decode_udp(const void *bytes, size_t len, struct iperf2_request *out)
     if (!(flags & ((uint32_t)IPERF2_VERSION1 | IPERF2_VERSION2 | IPERF2_EXTEND)))
         return 0;
     /* A header cut off by a short -l: only the test's first datagram has all of it. */
-    if (len < offsetof(struct iperf2_udp_header, ext.barrier_us))
+    if (len < offsetof(struct iperf2_udp_header, ext.barrier_us) || !is_clients_own(&h))
         return 0;
 
     const uint16_t upper = flags & (IPERF2_EXTEND | IPERF2_VERSION2) ? be16_get(h.ext.upper) : 0;
     out->mode = decode_mode(flags, be32_get(h.base.threads), upper);
     decode_base(&h.base, out);
     decode_ext(&h.ext, out);
-    if (out->buf_len > IPERF2_UDP_MAX)
-        out->buf_len = IPERF2_UDP_MAX;
     out->no_udp_fin = upper & IPERF2_UP_NO_UDP_FIN;
     out->no_l2_check = upper & IPERF2_UP_L2_CHECK;
     out->no_l4s = upper & IPERF2_UP_L4S;

@@ -261,7 +261,7 @@ int iperf2_decode_tcp(const void *bytes, size_t len, struct iperf2_request *out)
 
 /*
  * Read the start of a UDP test's first datagram (any id); `len` bytes of it are there, more than a
- * header's worth is ignored. A datagram without a header is a plain receive test.
+ * header's worth is ignored. A datagram without a header, or with one that no client writes, is a plain receive test.
  * Returns 0 or -EPROTO.
  */
 int iperf2_decode_udp(const void *bytes, size_t len, struct iperf2_request *out);

@@ -245,20 +245,60 @@ static void a_datagram_without_header_is_a_plain_test(void **state)
     assert_int_equal(iperf2_decode_udp(raw, 15, &req), -EPROTO);
 }
 
+static struct iperf2_udp_header reverse_udp_header(void)
+{
+    struct iperf2_udp_header h = {0};
+    h.base.flags = be32_make(IPERF2_EXTEND | IPERF2_SEQ64 | IPERF2_UDP_TESTS | IPERF2_VERSION2);
+    h.base.port = be32_make(5001);
+    h.base.buf_len = be32_make(IPERF2_UDP_MAX);
+    h.ext.upper = be16_make(IPERF2_UP_REVERSE | IPERF2_UP_NO_UDP_FIN);
+    h.ext.version_hi = be32_make(0x00020001);
+    h.ext.rate_lo = be32_make(10000000);
+    return h;
+}
+
 static void a_reverse_udp_client_says_rate_and_length(void **state)
 {
     (void)state;
-    struct iperf2_udp_header h = {0};
-    h.base.flags = be32_make(IPERF2_EXTEND | IPERF2_SEQ64 | IPERF2_UDP_TESTS | IPERF2_VERSION2);
-    h.base.buf_len = be32_make(70000);
-    h.ext.upper = be16_make(IPERF2_UP_REVERSE | IPERF2_UP_NO_UDP_FIN);
-    h.ext.rate_lo = be32_make(10000000);
+    const struct iperf2_udp_header h = reverse_udp_header();
     struct iperf2_request req;
     assert_int_equal(iperf2_decode_udp(&h, sizeof(h), &req), 0);
     assert_int_equal(req.mode, IPERF2_REVERSE);
     assert_int_equal(req.rate_bit_s, 10000000);
     assert_int_equal(req.buf_len, IPERF2_UDP_MAX);
     assert_true(req.no_udp_fin);
+}
+
+static enum iperf2_mode udp_mode(const struct iperf2_udp_header *h)
+{
+    struct iperf2_request req;
+    assert_int_equal(iperf2_decode_udp(h, sizeof(*h), &req), 0);
+    return req.mode;
+}
+
+static void a_udp_header_that_no_client_writes_makes_nobody_send(void **state)
+{
+    (void)state;
+    struct iperf2_udp_header h = reverse_udp_header();
+    h.base.port = be32_make(65536);
+    assert_int_equal(udp_mode(&h), IPERF2_RECEIVE);
+    h = reverse_udp_header();
+    h.base.buf_len = be32_make(IPERF2_UDP_MAX + 1);
+    assert_int_equal(udp_mode(&h), IPERF2_RECEIVE);
+    h = reverse_udp_header();
+    h.ext.version_hi = be32_make(0x00030001);
+    assert_int_equal(udp_mode(&h), IPERF2_RECEIVE);
+
+    uint64_t x = 88172645463325252u; /* xorshift64 */
+    for (unsigned n = 0; n < 100000; n++) {
+        uint64_t words[(sizeof(h) + 7) / 8];
+        for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            words[i] = x;
+        }
+        memcpy(&h, words, sizeof(h));
+        assert_int_equal(udp_mode(&h), IPERF2_RECEIVE);
+    }
 }
 
 static void the_isoch_fields_follow_the_clients_version(void **state)
@@ -371,6 +411,7 @@ int main(void)
         cmocka_unit_test(flags_without_seq64_make_it_a_32_bit_number),
         cmocka_unit_test(a_datagram_without_header_is_a_plain_test),
         cmocka_unit_test(a_reverse_udp_client_says_rate_and_length),
+        cmocka_unit_test(a_udp_header_that_no_client_writes_makes_nobody_send),
         cmocka_unit_test(the_isoch_fields_follow_the_clients_version),
         cmocka_unit_test(an_ack_has_times_only_with_trip_times),
         cmocka_unit_test(our_own_header_is_one_that_we_understand),
