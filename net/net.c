@@ -17,7 +17,6 @@
 #include "net/tcp_input_hook.h"
 #include "net/tcp_isn.h"
 #include "net/tcp_order.h"
-#include "net/tcp_order.h"
 #include "net/vif.h"
 #include "port/clock.h"
 
@@ -31,7 +30,6 @@ void net_init(const struct options *opt)
     net_memory_size(page_free_count() * PAGE_BYTES);
     tcp_isn_init();
     lwip_init();
-    net_tcp_order_init();
     net_tcp_order_init();
     net_config_dns(opt->dns, OPT_DNS_MAX);
     net_counters_register();
