@@ -125,7 +125,8 @@ static const struct option_row rows[] = {
         "guest_csum", OPT_F_GUEST_CSUM, "on",
         "GUEST_CSUM: received frames may come with their checksum left out or already checked."),
     FEATURE("tso", OPT_F_TSO, "on",
-            "HOST_TSO4, HOST_TSO6, HOST_ECN: the device cuts large TCP frames. Needs csum."),
+            "HOST_TSO4, HOST_TSO6, HOST_ECN: the device cuts large TCP frames. Needs csum. "
+            "Negotiated, but not used yet."),
     FEATURE("lro", OPT_F_LRO, "on",
             "GUEST_TSO4, GUEST_TSO6, GUEST_ECN: received TCP frames may be up to 64 KiB. Needs "
             "guest_csum."),
@@ -134,8 +135,8 @@ static const struct option_row rows[] = {
     FEATURE("indirect", OPT_F_INDIRECT, "on",
             "INDIRECT_DESC: a frame of many pieces takes one slot of the ring."),
     FEATURE("packed", OPT_F_PACKED, "off",
-            "RING_PACKED: the packed ring instead of the split one."),
-    FEATURE("mq", OPT_F_MQ, "off", "MQ: several pairs of queues."),
+            "RING_PACKED: the packed ring instead of the split one. Not written yet: no effect."),
+    FEATURE("mq", OPT_F_MQ, "off", "MQ: several pairs of queues. Not written yet: no effect."),
     FEATURE("mtu", OPT_F_MTU, "on", "MTU: take the MTU that the device advises."),
     FEATURE("status", OPT_F_STATUS, "on", "STATUS: watch the state of the link."),
     {.key = "vnet.rxbuf",
