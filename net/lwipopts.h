@@ -133,9 +133,9 @@
 #define TCP_MSL 30000UL        /* 2×MSL = 60 s in TIME-WAIT, as other systems have it */
 #define LWIP_TCP_KEEPALIVE 1
 #define SO_REUSE 1
-#define LWIP_HOOK_TCP_ISN net_tcp_isn /* RFC 6528 */
+#define LWIP_HOOK_TCP_ISN net_tcp_isn                                              /* RFC 6528 */
 #define LWIP_HOOK_TCP_OUT_TCPOPT_LENGTH(pcb, len) net_tcp_header_options(pcb, len) /* tcp_probe.c */
-#define LWIP_TCP_PCB_NUM_EXT_ARGS 1   /* one slot for a per-connection extension of ours */
+#define LWIP_TCP_PCB_NUM_EXT_ARGS 1 /* one slot for a per-connection extension of ours */
 #define LWIP_RANDOMIZE_INITIAL_LOCAL_PORTS 1
 /* The checks assume fixed pools and a fixed TCP_MSS of one link. */
 #define LWIP_DISABLE_TCP_SANITY_CHECKS 1

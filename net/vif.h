@@ -41,7 +41,7 @@ struct vif {
     bool dhcp;
     bool armed; /* interrupts are on */
     bool broken_told;
-    bool tcp_refused; /* some tcp_output() met ERR_MEM: wake TCP when there is room */
+    bool tcp_refused;   /* some tcp_output() met ERR_MEM: wake TCP when there is room */
     uint32_t wake_turn; /* which of the refused senders comes first: they take turns */
     bool gw6_set;
     ip6_addr_t gw6;
