@@ -161,7 +161,7 @@ $(B)/%.elf: $(B)/%.debug tools/check_image.py
 	@$(PYTHON) tools/check_image.py $@
 	@echo "  IMAGE $@ ($$(stat -c %s $@) bytes)"
 
-run: $(B)/$(APP).elf ## boot APP=iperf under QEMU, its ports forwarded from 127.0.0.1; Ctrl-C ends it
+run: $(B)/$(APP).elf ## boot APP=iperf under QEMU (ARGS= MEM=64 ACCEL=tcg QEMU_ARGS=), ports forwarded from 127.0.0.1; Ctrl-C ends it
 	@tools/run_user.sh $(B)/$(APP).elf $(ARGS)
 
 iso: $(B)/$(APP).iso ## build/<app>.iso for APP=iperf, a GRUB rescue image; ARGS= is its command line
