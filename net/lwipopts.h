@@ -70,6 +70,7 @@
 #define DNS_MAX_SERVERS 2
 #define LWIP_HOOK_FILENAME "net/lwip_hooks.h"
 #define LWIP_HOOK_IP4_ROUTE_SRC(src, dest) net_route4_by_source(src, dest)
+#define LWIP_HOOK_ETHARP_GET_GW(netif, dest) net_gateway4(netif, dest)
 
 /* ---- IPv6 ---- */
 #define LWIP_IPV6 1

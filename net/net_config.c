@@ -42,15 +42,16 @@ static int apply_ip4(struct vif *vif, const struct opt_nic *opt)
 {
     if (opt->ip.mode == OPT_IP_OFF)
         return 0;
+    vif->gw4_set = opt->gw_set;
+    vif->gw4 = opt->gw_set ? addr4(opt->gw) : (ip4_addr_t){0};
     if (opt->ip.mode == OPT_IP_AUTO) {
         vif->dhcp = true;
         return dhcp_start(&vif->netif) == ERR_OK ? 0 : -ENOMEM;
     }
     const ip4_addr_t addr = addr4(opt->ip.addr);
     const ip4_addr_t mask = mask_of(opt->ip.prefix);
-    const ip4_addr_t gw = opt->gw_set ? addr4(opt->gw) : (ip4_addr_t){0};
 
-    netif_set_addr(&vif->netif, &addr, &mask, &gw);
+    netif_set_addr(&vif->netif, &addr, &mask, &vif->gw4);
     return 0;
 }
 
@@ -172,6 +173,7 @@ static void put_ip6(struct text *t, const struct netif *netif)
 void net_config_text(const struct vif *vif, char *text, size_t size)
 {
     const struct netif *netif = &vif->netif;
+    const ip4_addr_t *gw = vif->gw4_set ? &vif->gw4 : netif_ip4_gw(netif);
     struct text t = {text, size};
 
     text[0] = '\0';
@@ -180,8 +182,8 @@ void net_config_text(const struct vif *vif, char *text, size_t size)
         put(&t, "/%u ", prefix_of(netif_ip4_netmask(netif)));
     }
     put_ip6(&t, netif);
-    if (vif->ip4 && !ip4_addr_isany(netif_ip4_gw(netif))) {
-        put_ip4(&t, "gw ", netif_ip4_gw(netif));
+    if (vif->ip4 && !ip4_addr_isany(gw)) {
+        put_ip4(&t, "gw ", gw);
         put(&t, " ");
     }
     put(&t, "mtu %u", netif->mtu);

@@ -18,13 +18,24 @@ struct netif *net_route4_by_source(const ip4_addr_t *src, const ip4_addr_t *dest
     return NULL;
 }
 
-const ip6_addr_t *net_gateway6(struct netif *netif, const ip6_addr_t *dest)
+/* Only our own interfaces have gateways of their own; the loopback's state is lwIP's. */
+static const struct vif *own_vif(const struct netif *netif)
 {
-    const struct vif *vif = netif->state;
+    return netif->flags & NETIF_FLAG_ETHERNET ? netif->state : NULL;
+}
+
+const ip4_addr_t *net_gateway4(struct netif *netif, const ip4_addr_t *dest)
+{
+    const struct vif *vif = own_vif(netif);
 
     (void)dest;
-    /* Only our own interfaces have a gateway of their own; the loopback's state is lwIP's. */
-    if ((netif->flags & NETIF_FLAG_ETHERNET) == 0 || !vif->gw6_set)
-        return NULL;
-    return &vif->gw6;
+    return vif && vif->gw4_set ? &vif->gw4 : NULL;
+}
+
+const ip6_addr_t *net_gateway6(struct netif *netif, const ip6_addr_t *dest)
+{
+    const struct vif *vif = own_vif(netif);
+
+    (void)dest;
+    return vif && vif->gw6_set ? &vif->gw6 : NULL;
 }

@@ -41,9 +41,10 @@ struct vif {
     bool dhcp;
     bool armed; /* interrupts are on */
     bool broken_told;
-    bool tcp_refused;   /* some tcp_output() met ERR_MEM: wake TCP when there is room */
-    uint32_t wake_turn; /* which of the refused senders comes first: they take turns */
-    bool gw6_set;
+    bool tcp_refused;      /* some tcp_output() met ERR_MEM: wake TCP when there is room */
+    uint32_t wake_turn;    /* which of the refused senders comes first: they take turns */
+    bool gw4_set, gw6_set; /* gw=, gw6=: they win over DHCP and router advertisements */
+    ip4_addr_t gw4;
     ip6_addr_t gw6;
     struct pbuf *backlog[VIF_BACKLOG_MAX];
     uint32_t backlog_head, backlog_tail; /* free-running */

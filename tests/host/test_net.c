@@ -92,6 +92,17 @@ static void resolvers_of_the_command_line_are_in_use(void **state)
     assert_int_equal(ip_2_ip6(second)->addr[3], PP_HTONL(0x53));
 }
 
+static void the_static_gateway_serves_ip4_and_only_our_own_interfaces(void **state)
+{
+    const ip4_addr_t dest = {PP_HTONL(0xc0000201)};
+    const ip4_addr_t *gw = net_gateway4(netif_default, &dest);
+
+    (void)state;
+    assert_non_null(gw);
+    assert_int_equal(gw->addr, PP_HTONL(0x0a630001));
+    assert_null(net_gateway4(netif_find("lo0"), &dest));
+}
+
 static void the_static_gateway_serves_ip6_and_only_our_own_interfaces(void **state)
 {
     ip6_addr_t dest = {{PP_HTONL(0x20010db8), 0, 0, 1}, 0};
@@ -207,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_static_address_is_ready_at_once_and_said_once),
         cmocka_unit_test(resolvers_of_the_command_line_are_in_use),
+        cmocka_unit_test(the_static_gateway_serves_ip4_and_only_our_own_interfaces),
         cmocka_unit_test(the_static_gateway_serves_ip6_and_only_our_own_interfaces),
         cmocka_unit_test(an_idle_loop_arms_the_device_and_work_disarms_it),
         cmocka_unit_test(the_device_gets_its_tick_about_ten_times_a_second),
