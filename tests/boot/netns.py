@@ -37,9 +37,9 @@ class Net:
         if ours.recv(16) != b"ready":
             raise RuntimeError("no network namespace: may unprivileged users make one?")
         self.prefix = ["nsenter", "-t", str(self.agent.pid), "-U", "-n", "--preserve-credentials", "--"]
-        # Not the host's own choice: BBR, say, would pace by its own guesses for a minute after a closed window.
+        # Not the host's own choice: BBR would pace by its own guesses for a minute after a closed window.
         self.sh("ip link set lo up; cd /proc/sys/net/ipv4; "
-                "echo cubic >tcp_congestion_control || echo reno >tcp_congestion_control")
+                "echo reno >tcp_congestion_control")
         self.add_tap(tap, mtu)
         if addresses:
             self.sh(f"ip addr add {PEER}/24 dev {tap}; ip -6 addr add {PEER6}/64 dev {tap} nodad")

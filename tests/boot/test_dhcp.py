@@ -6,7 +6,7 @@ import pytest
 
 from netns import GUEST_MAC, PEER, PEER_MAC
 from scapy.layers.dhcp import BOOTP, DHCP
-from wire import IP, UDP, Ether
+from wire import ARP, ICMP, IP, UDP, Ether
 
 
 @pytest.fixture
@@ -48,11 +48,15 @@ def test_the_address_comes_without_a_wait(boot, net, dnsmasq):
     assert seconds < 1
 
 
-def test_a_given_gateway_wins(boot, net, dnsmasq):
-    dnsmasq()
-    guest = boot("iperf", net, append="gw=10.99.0.77")
-
+def test_a_given_gateway_wins(boot, wire):
+    guest = boot("iperf", wire, append="gw=10.99.0.77")
+    reply(wire, await_message(wire, 1), OFFER)
+    reply(wire, await_message(wire, 3), ACK)
     assert " gw 10.99.0.77 " in guest.ready()
+
+    wire.send(IP(src="192.0.2.9", dst="10.99.0.2") / ICMP() / b"from afar")
+
+    wire.expect(lambda p: ARP in p and p[ARP].op == 1 and p[ARP].pdst == "10.99.0.77", what="question for the gateway")
 
 
 def test_a_server_that_comes_late_is_heard(boot, net, dnsmasq):

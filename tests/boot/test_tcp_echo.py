@@ -112,9 +112,9 @@ class Prepared:
 BAD_NETWORKS = {
     "loss 0.3 %": (64, Rule(loss=0.003)),
     "loss 1 %": (16, Rule(loss=0.01)),
-    "reordered": (64, Rule(reorder=0.02)),
-    "duplicated": (64, Rule(duplicate=0.02)),
-    "delayed": (64, Rule(delay_ms=5)),
+    "reordered": (32, Rule(reorder=0.02)),
+    "duplicated": (32, Rule(duplicate=0.02)),
+    "delayed": (32, Rule(delay_ms=5)),
     "all of it": (16, Rule(loss=0.005, reorder=0.01, duplicate=0.01, delay_ms=2)),
 }
 
