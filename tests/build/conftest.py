@@ -33,16 +33,19 @@ def copy_tree(target):
             shutil.copy2(ROOT / name, target / name)
 
 
-@pytest.fixture(scope="session")
-def clean_build(tmp_path_factory):
-    """hello and iperf built in another folder, with no network, from the sources fetched for this one."""
-    place = tmp_path_factory.mktemp("elsewhere") / "a folder deeper" / "ringlet"
-    place = pathlib.Path(str(place).replace(" ", "-"))
-    place.mkdir(parents=True)
-    copy_tree(place)
-    # A namespace without network; root may be in a chroot, where user namespaces are refused.
+def build_alone(place):
+    """hello and iperf, built in `place` with no network, from the sources fetched for this tree."""
+    # Root may be in a chroot, where user namespaces are refused, and needs none.
     alone = ["unshare", "-n"] if os.getuid() == 0 else ["unshare", "-rn"]
     done = run(*alone, "make", f"DEPS={DEPS}", "build/hello.elf", "build/iperf.elf",
                cwd=place, env=clean_env(), timeout=600)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.fixture(scope="session")
+def clean_build(tmp_path_factory):
+    """A copy of the tree, built by build_alone()."""
+    place = tmp_path_factory.mktemp("elsewhere") / "ringlet"
+    copy_tree(place)
+    build_alone(place)
     return place

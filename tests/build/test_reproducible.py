@@ -1,19 +1,28 @@
 """Builds in different folders give the same bytes."""
 
 import hashlib
+import shutil
 
 import pytest
 
-from conftest import BUILD, DEPS, ROOT, clean_env, run
+from conftest import BUILD, DEPS, ROOT, build_alone, clean_env, run
 
 
 def sha256(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.fixture(scope="module")
+def second_build(clean_build, tmp_path_factory):
+    place = tmp_path_factory.mktemp("second") / "a-folder" / "deeper" / "ringlet"
+    shutil.copytree(clean_build, place, ignore=lambda folder, _: ["build"] if folder == str(clean_build) else [])
+    build_alone(place)
+    return place
+
+
 @pytest.mark.parametrize("name", ["hello.elf", "iperf.elf", "hello.debug", "iperf.debug"])
-def test_a_clean_build_elsewhere_without_network_gives_the_same_bytes(clean_build, name):
-    assert sha256(clean_build / "build" / name) == sha256(BUILD / name)
+def test_clean_builds_in_two_folders_without_network_give_the_same_bytes(clean_build, second_build, name):
+    assert sha256(clean_build / "build" / name) == sha256(second_build / "build" / name)
 
 
 def test_newlib_built_elsewhere_gives_the_same_bytes(tmp_path):
