@@ -136,7 +136,7 @@ $(B)/obj/lwip/%.o: $(B)/flags $(NEWLIB)/stamp $(LWIP).stamp net/lwipopts.h net/l
 $(B)/kernel.o: $(KERNEL_OBJ) $(LWIP_OBJ)
 	@echo "  LTO   $@"
 	@$(CC) $(MACHINE) $(LTO_FLAGS)$(if $(filter 1,$(LTO)),=auto -flinker-output=nolto-rel) -frandom-seed=kernel \
-	  -nostdlib -r $(sort $^) -o $@
+	  -nostdlib -r $(sort $^) -o $@.new && mv $@.new $@
 
 # boot/init.c calls image_network weakly: where the link gives it no value, lwIP and the drivers fall away.
 NO_NETWORK := hello test/crash test/libc test/modules test/sleep
@@ -145,7 +145,7 @@ network = $(if $(filter $(1),$(NO_NETWORK)),,-Wl,--defsym=image_network=boot_net
 # Linked twice: the second time with the names of the first. They come last, so nothing shifts.
 app_obj = $(patsubst %,$(B)/obj/%.o,$(sort $(wildcard apps/$(1)/*.c $(1:test/%=tests/boot/apps/%)/*.c)))
 .SECONDEXPANSION:
-$(B)/%.debug: $$(call app_obj,$$*) $(B)/kernel.o linker.ld tools/mksyms.py
+$(B)/%.debug: $$(or $$(call app_obj,$$*),$$(error apps/$$* has no C file, so there is no such app)) $(B)/kernel.o linker.ld tools/mksyms.py
 	@echo "  LINK  $@"
 	@mkdir -p $(@D) $(dir $(B)/link/$*)
 	@link() { $(CC) $(MACHINE) -c $(B)/link/$*.$$1.S -o $(B)/link/$*.$$1.o; \
@@ -166,8 +166,12 @@ run: $(B)/$(APP).elf ## boot APP=iperf under QEMU (ARGS= MEM=64 ACCEL=tcg QEMU_A
 
 iso: $(B)/$(APP).iso ## build/<app>.iso for APP=iperf, a GRUB rescue image; ARGS= is its command line
 
-$(B)/%.iso: $(B)/%.elf tools/mkiso.sh | $(call setup,iso)
+$(B)/%.iso: $(B)/%.elf $(B)/link/%.args tools/mkiso.sh | $(call setup,iso)
 	@tools/mkiso.sh $< $@ $(ARGS)
+
+# A disc holds its command line: another one makes another disc.
+$(B)/link/%.args: FORCE
+	@mkdir -p $(@D); [ "$$(cat $@ 2>/dev/null)" = '$(ARGS)' ] || echo '$(ARGS)' >$@
 
 docs: docs/options.md ## write docs/options.md from the table of options
 

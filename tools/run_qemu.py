@@ -82,7 +82,8 @@ def copy_errors(stream, seen):
     for line in stream:
         sys.stderr.buffer.write(line)
         sys.stderr.flush()
-        if line.startswith(b"qemu-system") and b"warning:" not in line and b"terminating on signal" not in line:
+        # "qemu: could not open kernel file" comes from another place than "qemu-system-x86_64: …".
+        if line.startswith((b"qemu-system", b"qemu:")) and b"warning:" not in line and b"terminating on signal" not in line:
             seen.append(line)
 
 

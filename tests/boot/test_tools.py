@@ -71,6 +71,13 @@ def test_boot_ping_boots_a_disc():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_boot_ping_takes_options_one_by_one():
+    done = boot_ping("--append", "hostname=first", "--append", "nonsense=1", "--append", "log=info", "--console")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("nonsense") == 1
+
+
 def test_boot_ping_speaks_json():
     done = boot_ping("--json", "--count", 4)
 
@@ -95,6 +102,7 @@ def test_boot_ping_shows_the_console_when_asked():
     (["--count", "0"], "iperf", 2, "--count"),
     (["--size", "1473"], "iperf", 2, "--size"),
     (["--mac", "01:00:00:00:00:00"], "iperf", 2, "--mac"),
+    (["--append", "log=info"], "iperf.iso", 2, "a disc brings its own options"),
     ([], "no-such-image", 2, "no such file"),
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else str(value))
 def test_boot_ping_says_why_not(words, image, status, reason):
@@ -172,6 +180,11 @@ def test_run_qemu_passes_arguments_as_they_are():
 ], ids=["bad option", "time is over", "QEMU refuses", "no QEMU", "usage"])
 def test_run_qemu_tells_failures_apart(words, status):
     assert tool(RUN_QEMU, image_path("iperf"), *words).returncode == status
+
+
+@pytest.mark.parametrize("image", ["no-such-image.elf", ROOT / "README.md"], ids=["missing", "not an image"])
+def test_run_qemu_never_calls_an_image_that_did_not_start_a_success(image):
+    assert tool(RUN_QEMU, image).returncode == 125
 
 
 def test_run_qemu_forwards_a_port():

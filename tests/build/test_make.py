@@ -26,6 +26,23 @@ def test_a_second_build_does_nothing(clean_build):
     assert before == {p: p.stat().st_mtime_ns for p in (clean_build / "build").rglob("*") if p.is_file()}
 
 
+def test_an_app_that_is_not_there_is_said_to_be_missing(clean_build):
+    done = make(f"DEPS={DEPS}", "build/nosuch.elf", cwd=clean_build)
+
+    assert done.returncode == 2
+    assert "apps/nosuch has no C file" in done.stdout
+
+
+def test_another_command_line_makes_another_disc(clean_build):
+    def disc(args):
+        done = make(f"DEPS={DEPS}", "iso", "APP=hello", f"ARGS={args}", cwd=clean_build)
+        assert done.returncode == 0, done.stdout
+        return (clean_build / "build/hello.iso").read_bytes()
+
+    assert b"log=info" in disc("log=info")
+    assert b"log=warn" in disc("log=warn")
+
+
 def test_a_changed_header_rebuilds_what_includes_it(clean_build):
     done = make(f"DEPS={DEPS}", "-n", "-W", "lib/log.h", "build/hello.elf", cwd=clean_build)
 
