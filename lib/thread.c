@@ -166,6 +166,13 @@ static void stack_check(const struct thread *t)
     }
 }
 
+size_t thread_stack_overrun(uintptr_t sp)
+{
+    const struct thread *t = sched.current;
+
+    return sp < (uintptr_t)t->canary ? t->run_pages * (size_t)PAGE_BYTES : 0;
+}
+
 static void thread_free(struct thread *t)
 {
     thread_env_fini(&t->env);

@@ -36,6 +36,12 @@ struct thread *thread_create(void *(*entry)(void *arg), void *arg, size_t stack_
 /* Who runs now. Never NULL. */
 struct thread *thread_self(void);
 
+/*
+ * For the crash block: bytes of the running thread's stack when sp lies below it, else 0 (also for the first
+ * thread, whose stack has a guard page). A stack of ours has none, so its overflow faults much later, elsewhere.
+ */
+size_t thread_stack_overrun(uintptr_t sp);
+
 /* Let every thread that is ready now run before this one goes on; polls the network when none is. */
 void thread_yield(void);
 

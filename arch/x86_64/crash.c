@@ -18,6 +18,7 @@
 #include "lib/counters.h"
 #include "lib/image_end.h"
 #include "lib/symbols.h"
+#include "lib/thread.h"
 #include "lib/types.h"
 #include "port/power.h"
 
@@ -100,11 +101,29 @@ static const char *stack_guarded_at(uint64_t addr)
     return NULL;
 }
 
-static void put_page_fault(uint64_t error)
+/* Threads' stacks lie above the image, so one that overflows ends at the image's topmost guard. */
+static bool is_topmost_guard(uint64_t addr)
 {
+    const struct paging_guard *guards;
+    const size_t count = paging_guards(&guards);
+    for (size_t i = 0; i < count; i++) {
+        if (guards[i].addr > addr)
+            return false;
+    }
+    return true;
+}
+
+static void put_page_fault(const struct trap_frame *frame)
+{
+    const uint64_t error = frame->error;
     const uint64_t addr = cr2_read();
     const char *stack = stack_guarded_at(addr);
-    if (stack) {
+    const size_t overrun = stack && is_topmost_guard(addr) ? thread_stack_overrun(frame->rsp) : 0;
+    if (overrun) {
+        console_puts("stack overflow: a thread needs more than its ");
+        put_decimal(overrun);
+        console_puts(" bytes; ");
+    } else if (stack) {
         console_puts("stack overflow: the ");
         console_puts(stack);
         console_puts(" stack is used up; ");
@@ -128,7 +147,7 @@ static void put_reason(const struct trap_frame *frame)
         return;
     }
     if (frame->vector == VECTOR_PAGE_FAULT) {
-        put_page_fault(frame->error);
+        put_page_fault(frame);
         return;
     }
     console_puts(frame->vector < ARRAY_COUNT(exception_names) ? exception_names[frame->vector]

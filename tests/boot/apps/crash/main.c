@@ -10,6 +10,7 @@
 
 #include "arch/x86_64/irq.h"
 #include "lib/check.h"
+#include "lib/thread.h"
 #include "port/clock.h"
 #include "port/cpu.h"
 
@@ -75,6 +76,18 @@ static void overflow_stack(void)
 {
     char first[1] = {0};
     recurse(first);
+}
+
+static void *overflow(void *arg)
+{
+    (void)arg;
+    overflow_stack();
+    return NULL;
+}
+
+static void overflow_thread(void)
+{
+    thread_join(thread_create(overflow, NULL, 0), NULL);
 }
 
 static void lose_stack(void)
@@ -154,6 +167,7 @@ static const struct {
     {"read-unmapped", read_unmapped},
     {"read-non-canonical", read_non_canonical},
     {"overflow-stack", overflow_stack},
+    {"overflow-thread", overflow_thread},
     {"lose-stack", lose_stack},
     {"lose-frames", lose_frames},
     {"divide", divide},
