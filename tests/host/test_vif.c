@@ -493,6 +493,24 @@ static void interrupts_are_turned_off_once_only(void **state)
     assert_int_equal(nic.disarms, 1);
 }
 
+/* lwIP takes a timer with its first connection and keeps it: not a leak of the test that comes first. */
+static void start_tcp_timer(void)
+{
+    struct tcp_pcb *pcb = tcp_new();
+
+    assert_non_null(pcb);
+    pcb->state = ESTABLISHED;
+    TCP_REG(&tcp_active_pcbs, pcb);
+    tcp_abandon(pcb, 0);
+}
+
+static int start(void **state)
+{
+    net_fixture_start(state);
+    start_tcp_timer();
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,7 +532,7 @@ int main(void)
         VIF_TEST(the_stack_follows_the_link),
         VIF_TEST(interrupts_are_turned_off_once_only),
     };
-    int failed = cmocka_run_group_tests_name("without tx checksum", tests, net_fixture_start, NULL);
+    int failed = cmocka_run_group_tests_name("without tx checksum", tests, start, NULL);
 
     tx_csum = true;
     failed += cmocka_run_group_tests_name("with tx checksum", tests, NULL, NULL);

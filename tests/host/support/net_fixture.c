@@ -6,23 +6,11 @@
 #include "lib/page_frag.h"
 #include "lib/random.h"
 #include "lwip/init.h"
-#include "lwip/priv/tcp_priv.h"
 #include "net/net_memory.h"
 #include "net/tcp_isn.h"
 
 static uint64_t before;
 static struct frag *held;
-
-/* lwIP takes a timer with its first connection and keeps it: not a leak of the test that comes first. */
-static void start_tcp_timer(void)
-{
-    struct tcp_pcb *pcb = tcp_new();
-
-    assert_non_null(pcb);
-    pcb->state = ESTABLISHED;
-    TCP_REG(&tcp_active_pcbs, pcb);
-    tcp_abandon(pcb, 0);
-}
 
 int net_fixture_start(void **state)
 {
@@ -36,7 +24,6 @@ int net_fixture_start(void **state)
     net_memory_size(page_free_count() * PAGE_BYTES);
     tcp_isn_init();
     lwip_init();
-    start_tcp_timer();
     return 0;
 }
 
