@@ -27,6 +27,7 @@ enum vnet_feature {
     VNET_F_INDIRECT_DESC = 28,
     VNET_F_EVENT_IDX = 29,
     VNET_F_VERSION_1 = 32,
+    VNET_F_ACCESS_PLATFORM = 33, /* the device's accesses go through the platform's IOMMU */
 };
 
 /* §5.1.4. Read only what was negotiated. */

@@ -22,6 +22,8 @@ static const struct {
     const char *why;
 } table[] = {
     {VNET_F_VERSION_1, NO_SWITCH, "version_1", "must be accepted when offered (§6.1)"},
+    {VNET_F_ACCESS_PLATFORM, NO_SWITCH, "access_platform",
+     "the device may refuse to work without (§6.1); nobody turns the IOMMU on, so addresses stay"},
     {VNET_F_ANY_LAYOUT, NO_SWITCH, "any_layout",
      "legacy: header and frame in one buffer, half the descriptors"},
     {VNET_F_EVENT_IDX, OPT_F_EVENT_IDX, "event_idx",

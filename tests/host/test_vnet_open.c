@@ -33,10 +33,23 @@ static void nothing_is_accepted_that_is_not_implemented(void **state)
 {
     (void)state;
     static const unsigned known[] = {
-        VNET_F_VERSION_1,  VNET_F_ANY_LAYOUT, VNET_F_EVENT_IDX,  VNET_F_INDIRECT_DESC,
-        VNET_F_MAC,        VNET_F_STATUS,     VNET_F_MTU,        VNET_F_CSUM,
-        VNET_F_GUEST_CSUM, VNET_F_MRG_RXBUF,  VNET_F_HOST_TSO4,  VNET_F_HOST_TSO6,
-        VNET_F_HOST_ECN,   VNET_F_GUEST_TSO4, VNET_F_GUEST_TSO6, VNET_F_GUEST_ECN,
+        VNET_F_VERSION_1,
+        VNET_F_ANY_LAYOUT,
+        VNET_F_EVENT_IDX,
+        VNET_F_INDIRECT_DESC,
+        VNET_F_MAC,
+        VNET_F_STATUS,
+        VNET_F_MTU,
+        VNET_F_CSUM,
+        VNET_F_GUEST_CSUM,
+        VNET_F_MRG_RXBUF,
+        VNET_F_HOST_TSO4,
+        VNET_F_HOST_TSO6,
+        VNET_F_HOST_ECN,
+        VNET_F_GUEST_TSO4,
+        VNET_F_GUEST_TSO6,
+        VNET_F_GUEST_ECN,
+        VNET_F_ACCESS_PLATFORM,
     };
     uint64_t all = 0;
 
