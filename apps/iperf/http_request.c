@@ -87,11 +87,12 @@ static int parse_line(const char *at, const char *end, struct http_request *out)
 
 int http_parse(const char *bytes, size_t len, struct http_request *out)
 {
+    const bool full = len >= HTTP_HEAD_MAX;
+
     skip_empty_lines(&bytes, &len);
     const size_t head = head_length(bytes, len);
-
     if (head == 0)
-        return len >= HTTP_HEAD_MAX ? 431 : 0;
+        return full ? 431 : 0;
     return parse_line(bytes, memchr(bytes, '\n', head), out);
 }
 
