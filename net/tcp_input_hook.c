@@ -4,10 +4,11 @@
 #include "lib/types.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/tcp.h"
+#include "net/tcp_reopen.h"
 
 enum { PATIENCE_TICKS = TCP_BACKLOG_PATIENCE_MS / TCP_SLOW_INTERVAL };
 
-static uint64_t evicted, bare;
+static uint64_t evicted, bare, reopened;
 static struct counter counters[] = {
     {.name = "tcp_half_open_evicted_total",
      .help = "Half-open connections that made room in a full backlog.",
@@ -15,6 +16,9 @@ static struct counter counters[] = {
     {.name = "tcp_bare_segments_total",
      .help = "Segments dropped that had neither SYN, ACK nor RST.",
      .value = &bare},
+    {.name = "tcp_reopened_total",
+     .help = "Connections in TIME-WAIT that a new SYN opened again.",
+     .value = &reopened},
 };
 
 static uint32_t age_ticks(const struct tcp_pcb *pcb)
@@ -55,7 +59,7 @@ static void on_syn(const struct tcp_pcb *pcb)
         make_room(listener);
 }
 
-err_t net_tcp_input_hook(const struct tcp_pcb *pcb, const struct tcp_hdr *hdr)
+err_t net_tcp_input_hook(struct tcp_pcb *pcb, struct tcp_hdr *hdr, struct pbuf *p)
 {
     const unsigned control = TCPH_FLAGS(hdr) & (TCP_SYN | TCP_ACK | TCP_RST);
 
@@ -65,6 +69,10 @@ err_t net_tcp_input_hook(const struct tcp_pcb *pcb, const struct tcp_hdr *hdr)
     }
     if (control == TCP_SYN && pcb->state == LISTEN)
         on_syn(pcb);
+    if (control == TCP_SYN && pcb->state == TIME_WAIT && net_tcp_reopen(pcb, hdr, p)) {
+        reopened++;
+        return ERR_VAL; /* it went its way */
+    }
     return ERR_OK;
 }
 

@@ -4,6 +4,8 @@
  * No control bit at all. lwIP takes the data of such a segment, without the check of its acknowledgement number: half of
  * what a blind attacker would have to guess (RFC 5961 §5). It is dropped, as RFC 9293 §3.10.7.4 (fifth) has it.
  *
+ * A SYN for a connection in TIME-WAIT: tcp_reopen.h.
+ *
  * A listener whose backlog is full of half-open connections makes room for a new one.
  * lwIP counts a half-open connection against the backlog from its SYN on, for 20 s, and ignores every SYN
  * while the backlog is full. 255 SYNs from addresses that never answer would thus close a port for 20 s, and a few
@@ -18,13 +20,14 @@
 #include "lwip/err.h"
 #include "lwip/prot/tcp.h"
 
+struct pbuf;
 struct tcp_pcb;
 
 /* Longer than a round trip, and shorter than the second after which a client repeats its SYN. lwIP counts half seconds. */
 enum { TCP_BACKLOG_PATIENCE_MS = 500 };
 
 /* ERR_OK: go on. Anything else: the segment is dropped. */
-err_t net_tcp_input_hook(const struct tcp_pcb *pcb, const struct tcp_hdr *hdr);
+err_t net_tcp_input_hook(struct tcp_pcb *pcb, struct tcp_hdr *hdr, struct pbuf *p);
 
 /* Register the counters of what is done here. Call once. */
 void net_tcp_input_hook_init(void);

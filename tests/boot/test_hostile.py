@@ -135,6 +135,29 @@ def test_ten_thousand_syns_close_no_port(target, network):
     target.check_well(seconds=30)
 
 
+@pytest.mark.parametrize("device", ["", "guest_csum=off,mrg_rxbuf=off"])
+def test_a_port_used_again_within_time_wait_is_a_new_connection(boot, net, device):
+    """The server closes first, so the minute of TIME-WAIT is the guest's. RFC 9293 §3.10.7.4 (A14)."""
+    guest = boot("iperf", net, device=device)
+    guest.ready()
+    net.metrics()
+    begin = time.monotonic()
+    for _ in range(5):
+        with net.socket(timeout=10) as sock:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((PEER, 45678))
+            sock.connect((GUEST, 80))
+            sock.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            answer = b""
+            while data := sock.recv(65536):
+                answer += data
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+        time.sleep(0.05)  # our own end is still in LAST-ACK
+
+    assert time.monotonic() - begin < 2
+    assert metrics(net)["tcp_reopened_total"] == 4
+
+
 ETH_P_ALL = 3
 STRANGER = "10.99.0.9"  # nobody's: the host's stack sends no RST for it
 
@@ -209,3 +232,16 @@ def test_peers_that_never_read_leave_room_for_others(target):
         peer.seq += 1400
         peer.send(RST)
     target.check_well()
+
+
+# ---- Devices that insist
+
+
+@pytest.mark.parametrize("device, qemu", [("", []), (",ats=on", ["-device", "intel-iommu,device-iotlb=on,intremap=off"])])
+def test_a_device_behind_an_iommu_works_while_that_is_off(boot, net, device, qemu):
+    """virtio 1.2 §6.1: with ACCESS_PLATFORM offered, a device may refuse a driver that doesn't accept it; QEMU's does."""
+    guest = boot("iperf", net, machine="q35", device=f"iommu_platform=on,disable-legacy=on{device}", qemu=qemu)
+    guest.ready()
+
+    assert net.ping(count=3, size=1400) == 3
+    check_echo(net, 4 * MIB)
