@@ -129,7 +129,8 @@
 #define TCP_LISTEN_BACKLOG 1
 #define TCP_DEFAULT_LISTEN_BACKLOG 255
 /* A SYN flood closes no port, and data comes with ACK: tcp_input_hook.h */
-#define LWIP_HOOK_TCP_INPACKET_PCB(pcb, hdr, optlen, opt1len, opt2, p) net_tcp_input_hook(pcb, hdr, p)
+#define LWIP_HOOK_TCP_INPACKET_PCB(pcb, hdr, optlen, opt1len, opt2, p)                             \
+    net_tcp_input_hook(pcb, hdr, p)
 #define LWIP_TCP_RTO_TIME 1000 /* RFC 6298 §2.1; lwIP's default is 3 s */
 #define TCP_MSL 30000UL        /* 2×MSL = 60 s in TIME-WAIT, as other systems have it */
 #define LWIP_TCP_KEEPALIVE 1
