@@ -3,6 +3,7 @@
 #define NET_LWIP_HOOKS_H
 
 #include "lwip/ip_addr.h"
+#include "net/nd6_guard.h"
 #include "net/tcp_input_hook.h"
 
 struct netif;

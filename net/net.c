@@ -10,6 +10,7 @@
 #include "lwip/init.h"
 #include "lwip/netif.h"
 #include "net/loop.h"
+#include "net/nd6_guard.h"
 #include "net/net_config.h"
 #include "net/net_counters.h"
 #include "net/net_memory.h"
@@ -34,6 +35,7 @@ void net_init(const struct options *opt)
     net_config_dns(opt->dns, OPT_DNS_MAX);
     net_counters_register();
     net_tcp_input_hook_init();
+    net_nd6_guard_init();
     loop_init(opt->vnet.poll);
 }
 

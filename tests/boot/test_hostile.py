@@ -8,7 +8,8 @@ import time
 import pytest
 
 from clients import CHARGEN, ECHO, IPERF2, MIB, check_echo, check_nothing_left, idle_state, metrics
-from netns import GUEST, GUEST_MAC, PEER, PEER_MAC
+from guest import ADDRESS
+from netns import GUEST, GUEST6, GUEST_MAC, PEER, PEER_MAC
 
 ETHER = bytes.fromhex((GUEST_MAC + PEER_MAC).replace(":", "")) + b"\x08\x00"
 SYN, RST, ACK = 0x02, 0x04, 0x10
@@ -232,6 +233,40 @@ def test_peers_that_never_read_leave_room_for_others(target):
         peer.seq += 1400
         peer.send(RST)
     target.check_well()
+
+
+# ---- IPv6
+
+
+ALL_NODES = bytes.fromhex("333300000001")
+STRANGER6, STRANGER6_MAC = "fe80::77", bytes.fromhex("020000000077")
+
+
+def advertisement(target, extension=b""):
+    """Unsolicited, to everybody, with the override flag: `target` is mine."""
+    source, group = (socket.inet_pton(socket.AF_INET6, text) for text in (STRANGER6, "ff02::1"))
+    body = struct.pack("!BBHI", 136, 0, 0, 0x20000000) + socket.inet_pton(socket.AF_INET6, target) + b"\2\1" + STRANGER6_MAC
+    total = checksum(source + group + struct.pack("!II", len(body), 58) + body)
+    body = body[:2] + struct.pack("!H", total) + body[4:]
+    payload = extension + body
+    return (ALL_NODES + STRANGER6_MAC + b"\x86\xdd" +
+            struct.pack("!IHBB", 0x60000000, len(payload), 0 if extension else 58, 255) + source + group + payload)
+
+
+@pytest.mark.parametrize("extension", [b"", b"\x3a\0\1\4\0\0\0\0"], ids=["plain", "behind hop-by-hop options"])
+def test_nobody_takes_an_ipv6_address_away(net, boot, extension):
+    guest = boot("iperf", net, append=f"{ADDRESS} ip6=fd00:99::2/64")
+    guest.ready()
+    assert net.ping(count=2, host=GUEST6) >= 1
+    with net.connect(ECHO, "fd00:99::2") as sock, net.packet_socket() as packets:
+        for target in (GUEST6, "fd00:99::2"):
+            packets.send(advertisement(target, extension))
+
+        sock.sendall(b"still here")
+        assert sock.recv(100) == b"still here"
+    assert net.ping(count=3, host=GUEST6) == 3
+    assert net.ping(count=3, host="fd00:99::2") == 3
+    assert metrics(net)["nd6_claims_ignored_total"] == 2
 
 
 # ---- Devices that insist
