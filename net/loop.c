@@ -89,15 +89,18 @@ static void disarm_nics(void)
         vif_disarm(nics[i]);
 }
 
-/* Asked with interrupts off, right before the halt. */
-static bool irq_seen(void *arg)
+/*
+ * Asked with interrupts off, right before the halt, when all that we stored is visible to devices: whatever
+ * arm_nics() looked at too early is looked at again.
+ */
+static bool work_after_all(void *arg)
 {
     (void)arg;
     for (size_t i = 0; i < nic_count; i++) {
         if (nics[i]->dev->irq_seen)
             return true;
     }
-    return false;
+    return arm_nics();
 }
 
 static uint64_t min_us(uint64_t a, uint64_t b)
@@ -118,10 +121,10 @@ static uint64_t own_deadline(void)
 
 static void sleep_until(uint64_t deadline_us)
 {
-    if (strategy == OPT_POLL_SPIN || arm_nics())
+    if (arm_nics() || strategy == OPT_POLL_SPIN)
         return;
     sleeps++;
-    cpu_idle(min_us(deadline_us, own_deadline()), irq_seen, NULL);
+    cpu_idle(min_us(deadline_us, own_deadline()), work_after_all, NULL);
 }
 
 /* The scheduler's idle hook: no thread can run before deadline_us, unless the network makes one ready. */

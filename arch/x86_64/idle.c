@@ -1,5 +1,6 @@
 /* Halting until there is work: port/cpu.h's cpu_idle() over the LAPIC's one-shot timer. */
 #include <stddef.h>
+#include <string.h>
 
 #include "arch/x86_64/clock.h"
 #include "arch/x86_64/cpu.h"
@@ -10,12 +11,15 @@
 #include "lib/tick_scale.h"
 #include "port/clock.h"
 #include "port/cpu.h"
+#include "port/pio.h"
 
 static struct {
     struct tick_scale counts_per_us;
     uint64_t armed_us; /* when it will fire; UINT64_MAX: not armed */
     bool usable;
 } timer = {.armed_us = UINT64_MAX};
+
+static bool fences_are_lost; /* see settle_stores() */
 
 static void on_timer(void)
 {
@@ -29,6 +33,7 @@ void idle_init(void)
     if (hz != 0)
         timer.counts_per_us = tick_scale_make(1000000, hz);
     irq_set_timer_handler(on_timer);
+    fences_are_lost = strncmp(cpu_facts.hypervisor, "TCG", 3) == 0;
 }
 
 static void start_timer(uint64_t now_us, uint64_t deadline_us)
@@ -61,10 +66,23 @@ static bool arm_timer(uint64_t deadline_us)
     return true;
 }
 
+/*
+ * A fence in all but name. QEMU's TCG translates fences and locked instructions of a single processor to nothing, while
+ * its devices run on another core of the host. A port access takes QEMU's lock, and so waits until what we
+ * stored has left the store buffer. Port 0x80 belongs to nobody and is free to read.
+ */
+static void settle_stores(void)
+{
+    enum { FREE_PORT = 0x80 };
+    if (fences_are_lost)
+        pio_read8(FREE_PORT);
+}
+
 void cpu_idle(uint64_t deadline_us, bool (*work)(void *arg), void *arg)
 {
     clock_refine();
     irq_disable();
+    settle_stores();
     if ((work && work(arg)) || !arm_timer(deadline_us)) {
         irq_enable();
         return;

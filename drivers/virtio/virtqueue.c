@@ -402,6 +402,19 @@ static inline bool event_passed(uint16_t event, uint16_t from, uint16_t to)
     return (uint16_t)(to - event - 1) < (uint16_t)(to - from);
 }
 
+static bool kick_wanted(const struct virtqueue *vq, uint16_t from, uint16_t to)
+{
+    return vq->event_idx ? event_passed(avail_event(vq), from, to)
+                         : !(shared_load16(&vq->used->flags) & VRING_USED_NO_NOTIFY);
+}
+
+static void notify(struct virtqueue *vq)
+{
+    vq->kick_saved = false;
+    vq->kicks++;
+    vq->dev->transport->notify(vq->dev, vq->queue_idx);
+}
+
 void vq_kick(struct virtqueue *vq)
 {
     const uint16_t from = vq->kicked_idx, to = vq->avail_idx;
@@ -411,14 +424,25 @@ void vq_kick(struct virtqueue *vq)
     vq->kicked_idx = to;
     /* B: avail.idx is visible before we ask whether the device still looks at it. */
     shared_barrier();
-    const bool wanted = vq->event_idx ? event_passed(avail_event(vq), from, to)
-                                      : !(shared_load16(&vq->used->flags) & VRING_USED_NO_NOTIFY);
-    if (!wanted) {
+    if (kick_wanted(vq, from, to)) {
+        notify(vq);
+    } else {
+        vq->kick_saved = true;
         vq->kicks_saved++;
-        return;
     }
-    vq->kicks++;
-    vq->dev->transport->notify(vq->dev, vq->queue_idx);
+}
+
+void vq_kick_overdue(struct virtqueue *vq)
+{
+    if (!vq->kick_saved || vq->broken)
+        return;
+    const uint16_t done = shared_load16(&vq->used->idx);
+
+    /* In order, "wants to hear of the next one" is an event from the first that isn't done. */
+    if (done != vq->kicked_idx && kick_wanted(vq, done, vq->kicked_idx)) {
+        vq->kicks_overdue++;
+        notify(vq);
+    }
 }
 
 bool vq_irq_enable(struct virtqueue *vq, uint16_t after)

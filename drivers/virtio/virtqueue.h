@@ -53,6 +53,7 @@ struct virtqueue {
     uint16_t kicked_idx; /* avail_idx at the last kick decision */
     uint16_t queue_idx;
     bool event_idx, broken;
+    bool kick_saved; /* the last decision was not to kick */
 
     struct vring_desc *indirect_tables; /* size × indirect_max, or NULL: indirect isn't used */
     uint16_t indirect_max;              /* entries of one table */
@@ -62,6 +63,7 @@ struct virtqueue {
     size_t mem_pages;
 
     uint64_t kicks, kicks_saved; /* notifications sent; found unwanted by the device */
+    uint64_t kicks_overdue;      /* of kicks: those that vq_kick_overdue() found missing */
     const char *broken_why;      /* NULL, or the first lie in words */
 };
 
@@ -145,6 +147,16 @@ bool vq_pending(const struct virtqueue *vq);
  * EVENT_IDX, the wrap-safe range test with it (§2.7.10.1), after a full barrier (§2.7.13.4.1).
  */
 void vq_kick(struct virtqueue *vq);
+
+/*
+ * Before sleeping: look again whether a kick that was saved would have been wanted, and make up for it.
+ *
+ * vq_kick() is exact on a machine whose barriers are. QEMU's TCG leaves them out for a single processor,
+ * so its device may go to sleep on an old avail.idx while we decide by an old avail_event. The caller has let
+ * the stores settle since (cpu_idle()). A kick too many does no harm; it happens while the device is still
+ * working through what is posted.
+ */
+void vq_kick_overdue(struct virtqueue *vq);
 
 /*
  * Ask for an interrupt once `after` more buffers (≥ 1; lowered to the number posted) than already

@@ -125,8 +125,10 @@ static bool arm(struct netdev *net)
 
     if (net->broken)
         return false;
-    if (nic->opt.poll == OPT_POLL_SPIN)
-        return true;
+    if (nic->opt.poll == OPT_POLL_SPIN) {
+        vq_kick_overdue(&nic->tx.vq);
+        return true; /* never sleep */
+    }
     const bool tx_work = vnet_tx_arm(nic);
     /* Last, so that the look at the receive ring is the latest. */
     return vq_irq_enable(&nic->rx.vq, 1) || tx_work || nic->config_changed || queues_broken(nic);

@@ -45,6 +45,7 @@ struct vnet_rx {
     uint16_t fill_goal;        /* buffers that should be posted */
 
     uint64_t frames, bytes, copied, merged, csum_partial, csum_valid, gso;
+    uint64_t frames_at_tick;  /* frames when vnet_rx_tick() ran last */
     uint64_t refill_failures; /* a buffer was wanted for an empty slot, and there was none */
     uint64_t drops[RX_DROP_REASONS];
     struct log_limit drop_log[RX_DROP_REASONS]; /* each reason speaks for itself */

@@ -388,4 +388,8 @@ void vnet_rx_tick(struct vnet *nic)
         count_drop(nic, RX_DROP_PIECE);
     fill(nic);
     vq_kick(&nic->rx.vq);
+    /* A device that ran out of buffers and missed the kick for new ones: asked for once after each burst. */
+    if (nic->rx.frames != nic->rx.frames_at_tick)
+        vq_kick_overdue(&nic->rx.vq);
+    nic->rx.frames_at_tick = nic->rx.frames;
 }

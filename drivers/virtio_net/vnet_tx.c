@@ -210,6 +210,7 @@ bool vnet_tx_arm(struct vnet *nic)
 
     if (vq_pending(&tx->vq))
         vnet_tx_reap(nic);
+    vq_kick_overdue(&tx->vq);
     const uint16_t posted = vq_posted_count(&tx->vq);
 
     if (tx->starved && tx->vq.free_count >= quarter(tx))

@@ -333,6 +333,46 @@ static void a_device_that_wants_no_kick_gets_none(void **state)
     }
 }
 
+/*
+ * The device goes to sleep on an index that it read too early, while we decided by a wish that we read too early: what
+ * TCG makes of two fences that it leaves out.
+ */
+static void a_kick_that_both_sides_missed_is_made_up_for_once(void **state)
+{
+    (void)state;
+    for (unsigned f = 0; f < 2; f++) {
+        open_queue(feature_sets[f], 8, false, 1);
+        fake_want_kicks(&fake, 0, false);
+        post_in(0);
+        vq_kick(&vq);
+        fake_want_kicks(&fake, 0, true);
+        assert_int_equal(fake.queue[0].kicks, 0);
+        vq_kick_overdue(&vq);
+        vq_kick_overdue(&vq);
+        assert_int_equal(fake.queue[0].kicks, 1);
+        assert_int_equal(vq.kicks_overdue, 1);
+        close_queue();
+    }
+}
+
+static void no_kick_is_overdue_while_the_device_works_or_when_all_is_done(void **state)
+{
+    (void)state;
+    for (unsigned f = 0; f < 2; f++) {
+        open_queue(feature_sets[f], 8, false, 1);
+        vq_kick_overdue(&vq); /* nothing was ever posted */
+        fake_want_kicks(&fake, 0, false);
+        post_in(0);
+        vq_kick(&vq);
+        vq_kick_overdue(&vq); /* it said that it looks by itself */
+        complete(1);
+        fake_want_kicks(&fake, 0, true);
+        vq_kick_overdue(&vq); /* and it has */
+        assert_int_equal(fake.queue[0].kicks, 0);
+        close_queue();
+    }
+}
+
 /* Wherever the event lies around the posted range, on every side of the wrap: kick if and only if passed. */
 static void the_event_is_passed_by_range_across_the_wrap(void **state)
 {
@@ -557,6 +597,8 @@ int main(void)
         cmocka_unit_test(little_memory_halves_a_modern_queue),
         cmocka_unit_test(an_impossible_queue_is_refused_with_nothing_held),
         cmocka_unit_test(a_device_that_wants_no_kick_gets_none),
+        cmocka_unit_test(a_kick_that_both_sides_missed_is_made_up_for_once),
+        cmocka_unit_test(no_kick_is_overdue_while_the_device_works_or_when_all_is_done),
         cmocka_unit_test(the_event_is_passed_by_range_across_the_wrap),
         cmocka_unit_test(a_kick_forgotten_for_many_rounds_is_made_up_for),
         cmocka_unit_test(disabled_interrupts_stay_away_and_enabled_ones_come),

@@ -7,8 +7,9 @@
 
 /*
  * Halt until an interrupt, at most until clock_now_us() reaches deadline_us (UINT64_MAX: no
- * deadline). `work` is evaluated with interrupts off; if it returns true the call returns
- * at once, so an interrupt between the caller's last look and the halt is not lost (sti; hlt).
+ * deadline). `work` is evaluated with interrupts off, when everything stored before is visible to devices;
+ * if it returns true the call returns at once, so an interrupt between the caller's last look and the
+ * halt is not lost (sti; hlt).
  */
 void cpu_idle(uint64_t deadline_us, bool (*work)(void *arg), void *arg);
 
