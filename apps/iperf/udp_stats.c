@@ -25,7 +25,7 @@ static void add_jitter(struct udp_stats *s, int64_t transit_us)
 /* Welford's running mean and squares. transit_count already counts this one. */
 static void add_transit(struct udp_stats *s, int64_t transit_us)
 {
-    const double t = (double)transit_us / MICRO;
+    const double t = (double)transit_us / (double)MICRO;
     const double delta = t - s->transit_mean_s;
 
     if (s->transit_count == 1 || transit_us < s->transit_min_us)
@@ -71,7 +71,7 @@ uint64_t udp_stats_duration_us(const struct udp_stats *s)
 /* Seconds as whole part and millionths. */
 static void put_seconds(be32 out[2], double s)
 {
-    const uint64_t us = s > 0 ? (uint64_t)(s * MICRO + 0.5) : 0;
+    const uint64_t us = s > 0 ? (uint64_t)(s * (double)MICRO + 0.5) : 0;
     out[0] = be32_make((uint32_t)(us / MICRO));
     out[1] = be32_make((uint32_t)(us % MICRO));
 }
@@ -83,8 +83,8 @@ static bool transit_believable(const struct udp_stats *s)
 
 static void report_transit(const struct udp_stats *s, struct iperf2_report *out)
 {
-    put_seconds(out->min_transit, (double)s->transit_min_us / MICRO);
-    put_seconds(out->max_transit, (double)s->transit_max_us / MICRO);
+    put_seconds(out->min_transit, (double)s->transit_min_us / (double)MICRO);
+    put_seconds(out->max_transit, (double)s->transit_max_us / (double)MICRO);
     put_seconds(out->sum_transit, s->transit_sum_s);
     put_seconds(out->mean_transit, s->transit_mean_s);
     /* This one travels in µs², whole and millionths; a sum beyond its 32 bits is cut off there. */
@@ -113,7 +113,7 @@ void udp_stats_report(const struct udp_stats *s, bool with_transit, struct iperf
         .datagrams = be32_make((uint32_t)s->highest_id),
         .jitter_sec = be32_make((uint32_t)(jitter_us / MICRO)),
         .jitter_usec = be32_make((uint32_t)(jitter_us % MICRO)),
-        .packets_per_sec = be32_make((uint32_t)((double)s->received * MICRO / (double)us)),
+        .packets_per_sec = be32_make((uint32_t)((double)s->received * (double)MICRO / (double)us)),
         .ipg_sum = be32_make(1),
         .lost_hi = be32_make((uint32_t)(lost >> 32)),
         .out_of_order_hi = be32_make((uint32_t)(s->out_of_order >> 32)),

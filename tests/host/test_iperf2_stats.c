@@ -218,8 +218,8 @@ static void burst_sizes_have_the_mean_and_variance_asked_for(void **state)
         sum += size;
         squares += (size - 20000) * (size - 20000);
     }
-    assert_in_range((uint64_t)(sum / COUNT), 19950, 20050);
-    assert_in_range((uint64_t)(squares / COUNT), 950000, 1050000);
+    assert_in_range((uint64_t)(sum / (double)COUNT), 19950, 20050);
+    assert_in_range((uint64_t)(squares / (double)COUNT), 950000, 1050000);
 }
 
 static void no_variance_leaves_the_limits(void **state)
