@@ -13,23 +13,14 @@ enum { COMPLAIN_US = 5 * 1000 * 1000, LINE_BYTES = 512 };
 
 static const struct vif *nics[OPT_NICS_MAX];
 static size_t nic_count;
-static bool said, complained;
+static size_t said_count;
+static bool said[OPT_NICS_MAX], complained;
 
 void ready_add(const struct vif *vif)
 {
     nics[nic_count++] = vif;
 }
 
-static const struct vif *first_unusable(void)
-{
-    for (size_t i = 0; i < nic_count; i++) {
-        if (!net_config_usable(nics[i]))
-            return nics[i];
-    }
-    return NULL;
-}
-
-/* One line a NIC would break "exactly one line": further NICs follow in the log. */
 static void say_ready(void)
 {
     char text[LINE_BYTES - 64];
@@ -42,10 +33,19 @@ static void say_ready(void)
                  (unsigned)(now_us / 1000000), (unsigned)(now_us % 1000000));
     console_fresh_line();
     console_write(line, size_min((size_t)len, sizeof(line) - 1));
-    for (size_t i = 1; i < nic_count; i++) {
-        net_config_text(nics[i], text, sizeof(text));
-        log_info("net", "%s %s", nics[i]->dev->name, text);
+}
+
+static void say(size_t i)
+{
+    char text[LINE_BYTES - 64];
+
+    said[i] = true;
+    if (i == 0) {
+        say_ready();
+        return;
     }
+    net_config_text(nics[i], text, sizeof(text));
+    log_info("net", "%s %s", nics[i]->dev->name, text);
 }
 
 static void complain(const struct vif *vif)
@@ -64,14 +64,16 @@ static void complain(const struct vif *vif)
 
 void ready_check(void)
 {
-    if (said || nic_count == 0)
+    if (said_count == nic_count)
         return;
-    const struct vif *waiting = first_unusable();
-
-    if (waiting) {
-        complain(waiting);
-        return;
+    for (size_t i = 0; i < nic_count; i++) {
+        if (said[i])
+            continue;
+        if (!net_config_usable(nics[i])) {
+            complain(nics[i]);
+            continue;
+        }
+        said_count++;
+        say(i);
     }
-    said = true;
-    say_ready();
 }

@@ -406,7 +406,6 @@ static void follow_link(struct vif *vif)
 {
     if (vif->dev->link_up == (bool)netif_is_link_up(&vif->netif))
         return;
-    log_info("net", "%s link %s", vif->dev->name, vif->dev->link_up ? "up" : "down");
     if (vif->dev->link_up)
         netif_set_link_up(&vif->netif);
     else
