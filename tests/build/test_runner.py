@@ -67,6 +67,20 @@ def test_a_failing_pytest_folder_is_a_failure(tmp_path):
     assert last(done) == "1 passed, 2 failed"
 
 
+def test_what_fails_beside_others_and_not_alone_has_passed_and_both_is_said(tmp_path):
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite/test_x.py").write_text(
+        "import pathlib\n\ndef test_a():\n    mark = pathlib.Path(__file__).with_suffix('.mark')\n"
+        "    seen = mark.exists()\n    mark.touch()\n    assert seen\n\ndef test_b():\n    pass\n")
+
+    done = run_tests(tmp_path, "--pytest", "suite")
+
+    assert done.returncode == 0
+    assert last(done) == "2 passed, 0 failed"
+    assert "1 failed in suite: once more, alone" in done.stdout
+    assert "once more, alone: 1 passed, 0 failed" in done.stdout
+
+
 def test_no_test_at_all_is_a_failure(tmp_path):
     done = run_tests(tmp_path)
 
