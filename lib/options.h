@@ -1,7 +1,7 @@
 /*
  * The image's options: one typed table (options.c), which parses, warns, and prints docs/options.md.
  *
- * PRODUCT.md "Command line". Unknown key: one warning with the nearest known key, and on. Bad value: one error
+ * Unknown key: one warning with the nearest known key, and on. Bad value: one error
  * with the key, the value and what is allowed; options_parse() returns -EINVAL and the image ends with
  * status 2. A key given twice: a warning, and the last one counts. Nothing is guessed.
  */

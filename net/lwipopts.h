@@ -52,7 +52,7 @@
 #define LWIP_IPV4 1
 #define IP_FORWARD 0
 #define IP_REASSEMBLY 1
-/* Fragments that may wait for their siblings: 65,535 bytes are 45 of them at MTU 1500 (report A18). */
+/* Fragments that may wait for their siblings: 65,535 bytes are 45 of them at MTU 1500. */
 #define IP_REASS_MAX_PBUFS (128 + net_reass_extra)
 #define IP_REASS_FREE_OLDEST 1 /* a missing fragment never starves a newer datagram */
 #define MEMP_NUM_REASSDATA 64

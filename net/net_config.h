@@ -2,7 +2,7 @@
  * A NIC's addresses: the option table's words made true in lwIP.
  *
  * DHCP or a static IPv4 address, SLAAC or a static IPv6 address, gateways, resolvers, the host name.
- * PRODUCT.md "Command line". Poll loop only.
+ * docs/options.md has the words. Poll loop only.
  */
 #ifndef NET_NET_CONFIG_H
 #define NET_NET_CONFIG_H

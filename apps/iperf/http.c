@@ -94,7 +94,7 @@ static err_t http_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err
 
     if (!p) {
         h->client_done = true;
-        /* A client may close its half right behind its request (A17), but not before it is complete. */
+        /* A client may close its half right behind its request, but not before it is complete. */
         return h->answering ? ERR_OK : http_respond(h, 400, &request);
     }
     const int status = h->answering ? 0 : http_collect(h, p, &request);

@@ -10,7 +10,7 @@
  *   D  used_event/avail.flags ▸ look at used.idx full barrier; pairs with the device's barrier between
  *                                                 writing used.idx and its look at used_event
  *
- * Without B or D each side may look too early, and both sleep: the stall of VIRTIO.md 6a.
+ * Without B or D each side may look too early, and both sleep: the stall that several drivers are known for.
  */
 #include "drivers/virtio/virtqueue.h"
 

@@ -3,7 +3,7 @@
  *
  * Nobody waits for a transmit completion, so they are taken in passing: at every poll that finds some,
  * when the ring is full, and before the loop sleeps. Interrupts for them are off, except while the ring
- * is so full that somebody may be waiting for room (kvm-devel 2008-01; VIRTIO.md 6a.13).
+ * is so full that somebody may be waiting for room (kvm-devel 2008-01; firecracker issue 1436).
  */
 #include <errno.h>
 

@@ -138,7 +138,7 @@ def test_ten_thousand_syns_close_no_port(target, network):
 
 @pytest.mark.parametrize("device", ["", "guest_csum=off,mrg_rxbuf=off"])
 def test_a_port_used_again_within_time_wait_is_a_new_connection(boot, net, device):
-    """The server closes first, so the minute of TIME-WAIT is the guest's. RFC 9293 §3.10.7.4 (A14)."""
+    """The server closes first, so the minute of TIME-WAIT is the guest's. RFC 9293 §3.10.7.4."""
     guest = boot("iperf", net, device=device)
     guest.ready()
     net.metrics()

@@ -1,4 +1,4 @@
-"""A18: echo requests of every size come back whole, in fragments of any order; missing ones starve nobody."""
+"""Echo requests of every size come back whole, in fragments of any order; missing ones starve nobody."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""The image that loaders will take, and what the build refuses (REPORTS A1)."""
+"""The image that loaders will take, and what the build refuses."""
 
 import shutil
 import struct

@@ -421,7 +421,7 @@ static void a_very_long_unknown_word_boots_with_a_line_that_is_cut(void **state)
     static char line[8192];
 
     (void)state;
-    /* REPORTS A1: -append "ip=10.99.0.2/24 x=$(printf %04000d 1)", and the same as a key. */
+    /* -append "ip=10.99.0.2/24 x=$(printf %04000d 1)", and the same as a key. */
     snprintf(line, sizeof(line), "build/x.elf ip=10.99.0.2/24 x=%04000d", 1);
     assert_int_equal(parse(line), 0);
     assert_int_equal(warnings, 1);

@@ -273,7 +273,7 @@ static void num_buffers_of_0_costs_nothing(void **state)
     fix_close(&fix);
 }
 
-/* A hardware device was seen to leave garbage there: VIRTIO.md 24. */
+/* A hardware device was seen to leave garbage there (hermit-os/kernel issue 1486). */
 static void num_buffers_without_merging_is_ignored(void **state)
 {
     (void)state;
