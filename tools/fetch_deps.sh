@@ -8,9 +8,9 @@
 #   DL    folder of fetched archives
 #   SRC   a folder or an archive the user already has (LWIP_SRC=, NEWLIB_SRC=); nothing is fetched then
 #
-# Without SRC the archive is looked for in DL, then in the Debian mirror that this machine already
-# uses, in Debian's own, in its snapshot service, and at the release address of the project. It asks no package
-# list and writes nothing outside DEST and DL, so it works as an ordinary user and leaves apt alone.
+# Without SRC the archive is looked for in DL, then in the Debian mirror that this machine already uses (or those
+# that DEBIAN_MIRRORS names), and at the release address of the project. It asks no package list and writes
+# nothing outside DEST and DL, so it works as an ordinary user and leaves apt alone.
 # What does not match deps.lock is refused, with status 1 and one line.
 set -euo pipefail
 export LC_ALL=C
@@ -19,7 +19,7 @@ name=$1 dest=$2 dl=$3 src=${4:-}
 lock=$(dirname "$0")/deps.lock
 os_release=${OS_RELEASE:-/etc/os-release}
 apt_dir=${APT_DIR:-/etc/apt}
-debian_mirrors=${DEBIAN_MIRRORS-http://deb.debian.org/debian https://deb.debian.org/debian}
+debian_mirrors=${DEBIAN_MIRRORS-} # base addresses, for systems whose apt knows none
 
 say() { printf '%s: %s\n' "$name" "$*"; }
 die() {
@@ -123,7 +123,6 @@ urls_of_pinned() {
     for base in $(apt_bases) $debian_mirrors; do
         echo "$base/$(pin pool)/$1"
     done | awk '!seen[$0]++'
-    pin sha1 | sed 's,^,https://snapshot.debian.org/file/,'
     pin same
 }
 
