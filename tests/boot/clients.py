@@ -156,6 +156,12 @@ def udp_reports(text):
     return found
 
 
+def refused_by_the_hosts_socket(net):
+    """Datagrams that arrived while the client's socket buffer was full."""
+    names, values = [line.split() for line in net.run("cat", "/proc/net/snmp").stdout.splitlines() if line.startswith("Udp: ")]
+    return int(values[names.index("RcvbufErrors")])
+
+
 # ---- What is left
 
 

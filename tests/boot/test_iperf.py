@@ -1,11 +1,11 @@
-"""Debian's iperf 2 against the guest: every mode, exact numbers, and A19: the report of a UDP test always arrives."""
+"""Debian's iperf 2 against the guest: every mode, exact numbers, and the report of a UDP test always arrives."""
 
 import re
 import struct
 
 import pytest
 
-from clients import IPERF2, check_nothing_left, idle_state, iperf, mbits, metrics, udp_reports
+from clients import IPERF2, check_nothing_left, idle_state, iperf, mbits, metrics, refused_by_the_hosts_socket, udp_reports
 from guest import ADDRESS
 from netns import GUEST6
 from relay import Rule
@@ -126,18 +126,12 @@ def test_a19_four_at_once_and_a_second_test_at_once(iperf_guest, net):
         assert all(report.lost == 0 and report.total > 400 for report in reports)
 
 
-def refused_by_the_hosts_socket(net):
-    """Datagrams that arrived while the client's socket buffer was full."""
-    names, values = [line.split() for line in net.run("cat", "/proc/net/snmp").stdout.splitlines() if line.startswith("Udp: ")]
-    return int(values[names.index("RcvbufErrors")])
-
-
 @pytest.mark.parametrize("words", [["-R"], ["--full-duplex"], ["-d"], ["-r"]])
 def test_udp_from_the_guest(iperf_guest, net, words):
     text = iperf(net, "-u", "-b", "10m", "-t", "2", *words)
 
     lost = sum(int(count) for count in re.findall(r"(\d+)/ *\d+ \(", text))
-    assert max(mbits(text)) > 9 - lost * 12e-3
+    assert max(mbits(text)) > 8 - lost * 12e-3
     assert lost <= refused_by_the_hosts_socket(net), text
 
 

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from clients import IPERF2, check_nothing_left, idle_state, metrics, udp_reports
+from clients import IPERF2, check_nothing_left, idle_state, metrics, refused_by_the_hosts_socket, udp_reports
 from guest import ADDRESS
 from netns import GUEST, GUEST6
 from relay import Rule
@@ -302,8 +302,9 @@ def test_udp_reverse_the_client_gets_all_of_it(iperf, net, words):
         results = [(int(lost), int(total)) for lost, total in re.findall(r"ms +(-?\d+)/ *(\d+) \(", text)]
 
         assert results and all(total > 5 for _, total in results), text
-        # A 2.1 client counts its first datagram twice when bursts are announced.
-        assert all(lost <= ("isoch" in words) for lost, _ in results), text
+        # A 2.1 client counts its first datagram twice when bursts are announced. A busy host's socket may overflow.
+        refused = refused_by_the_hosts_socket(net)
+        assert all(lost <= ("isoch" in words) + refused for lost, _ in results), text
     assert iperf.lines(r"udp out ")
 
 

@@ -22,7 +22,7 @@ def test_a4_100_mib_come_back_whatever_the_header_length(boot, net, device, mrg)
     guest = boot("iperf", net, device=f"{device},mrg_rxbuf={mrg}".strip(","))
     guest.ready()
 
-    assert net.ping(count=20, size=1400, options=["-p", "ff"]) == 20
+    assert net.ping(count=20, size=1400, pattern=0xFF) == 20
     check_echo(net, 100 * MIB)
 
 
@@ -153,7 +153,7 @@ def test_a13_fifty_clients_that_read_late(boot, net):
     socks = [net.connect(ECHO, timeout=60) for _ in range(50)]
     senders = [Sender(sock, 4 * MIB, seed=n) for n, sock in enumerate(socks)]
     time.sleep(10)
-    assert net.ping() == 1
+    assert net.ping(count=5, interval=0.5) > 0  # the memory is theirs, but not the last of it
 
     with concurrent.futures.ThreadPoolExecutor(50) as pool:
         got = list(pool.map(receive_digest, socks))
