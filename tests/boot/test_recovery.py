@@ -52,7 +52,7 @@ def test_a7_ten_rounds_of_flood_and_unread_connections(boot, net, device):
         assert net.ping(count=3) == 3
         assert time.monotonic() - begin < 2.5, "back, but late"
 
-    # A reset that the tap's queue dropped leaves a connection behind until the service gives it up: a minute.
+    # A reset that the tap's queue dropped leaves a connection behind until its next retransmission: a minute.
     values = check_nothing_left(net, before, seconds=75)
     assert values['vnet_queues_broken{nic="net0"}'] == 0
 
