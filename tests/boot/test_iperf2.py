@@ -314,8 +314,8 @@ def test_udp_two_way_both_directions_are_whole(iperf, net, words):
         text = client(net, "-u", "-b", "10m", "-t", 1, *words.split())
         results = [(int(lost), int(total)) for lost, total in re.findall(r"ms +(-?\d+)/ *(\d+) \(", text)]
 
-        # A client whose listener is slow to begin loses the first ones itself; a busy host sends fewer.
-        assert results and all(lost <= total / 10 and 400 < total < 900 for lost, total in results), text
+        # A client whose listener is slow to begin loses the first ones itself; a busy host sends fewer than its 850.
+        assert results and all(lost <= total / 4 and 100 < total < 900 for lost, total in results), text
     assert iperf.lines(r"udp out ") and iperf.lines(r"udp in ")
 
 
