@@ -17,6 +17,12 @@ def negotiated(guest):
     return {"transport": found[1], "rx": int(found[2]), "tx": int(found[3]), "features": set(found[4].split())}
 
 
+def size_by_the_device(guest, queue):
+    """What QEMU itself holds: newer ones don't offer just what rx_queue_size= says."""
+    path = guest.qmp("x-query-virtio")[0]["path"]
+    return guest.qmp("x-query-virtio-queue-status", path=path, queue=queue)["vring-num"]
+
+
 @pytest.mark.parametrize("mem", [32, 64, 512])
 @pytest.mark.parametrize("size", [256, 512, 1024])
 @pytest.mark.parametrize("kind", ["modern", "legacy"])
@@ -24,7 +30,7 @@ def test_a5_rings_of_every_size_with_any_memory(boot, net, kind, size, mem):
     guest = boot("iperf", net, mem=mem, device=f"{DEVICES[kind]},rx_queue_size={size}")
     guest.ready()
 
-    assert negotiated(guest)["rx"] <= size
+    assert negotiated(guest)["rx"] == size_by_the_device(guest, 0)
     done = net.run("ping", "-n", "-q", "-f", "-c", 5000, "10.99.0.2", timeout=60)
     assert ", 0% packet loss" in done.stdout, done.stdout
     assert min(mbits(iperf(net, "-t", "1"))) > 0
