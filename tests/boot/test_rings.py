@@ -38,7 +38,7 @@ def test_a5_rings_of_every_size_with_any_memory(boot, net, kind, size, mem):
 
 
 def test_a5_a_ping_flood_of_20000_over_the_largest_ring(boot, net):
-    guest = boot("iperf", net, device="rx_queue_size=1024,tx_queue_size=1024")
+    guest = boot("iperf", net, device="rx_queue_size=1024")
     guest.ready()
 
     done = net.run("ping", "-n", "-q", "-f", "-c", 20000, "10.99.0.2", timeout=60)
