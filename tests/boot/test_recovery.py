@@ -84,7 +84,7 @@ def test_a7_a_flood_of_small_datagrams_is_counted(iperf, net):
     time.sleep(5)
     flood.stop()
 
-    assert net.ping(count=3) == 3
+    assert net.ping(count=4) >= 3  # the first may meet the flood's last frames in a full tap
     check_nothing_left(net, before)
     values = metrics(net)
     assert values["echo_udp_datagrams_total"] > 1000
