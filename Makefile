@@ -258,6 +258,17 @@ test-boot: $(TEST_NEEDS) ## images under QEMU, with real clients
 soak: $(TEST_NEEDS) ## a hundred bulk runs, each followed by a ping (an hour)
 	@$(PYTHON) tests/boot/soak.py $(ARGS)
 
+# The plugin's interface has a version, and QEMU 9 refuses the first one.
+QEMU_API = $(shell qemu-system-x86_64 --version | awk '/version/ { print $$4 < 9 ? 1 : 2; exit }')
+
+$(B)/insn_plugin.so: tests/bench/insn_plugin.c tests/bench/qemu_api.h | $(call setup,test)
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	@$(CC) -std=gnu11 -O2 -fPIC -shared $(WARN) -I. -DQEMU_API=$(QEMU_API) $< -o $@
+
+bench-quick: $(B)/insn_plugin.so $(B)/iperf.elf | $(call setup,test) ## guest instructions per MiB, packet and request; kicks, interrupts (ARGS=)
+	@RINGLET_BUILD=$(abspath $(B)) $(PYTHON) tests/bench/count.py --plugin $< $(ARGS)
+
 TIME ?= 60
 fuzz: $(if $(TARGET),$(B)/fuzz/fuzz_$(TARGET),$(FUZZERS:%=$(B)/fuzz/%)) ## search for crashes: TARGET=<module> TIME=60 seconds
 	@for f in $^; do name=$${f##*/fuzz_}; mkdir -p $(B)/fuzz/corpus/$$name; \
@@ -338,5 +349,5 @@ help: ## this list
 	@sed -nE 's/^([a-z][a-z-]*):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: all deps run iso docs test test-host test-build test-boot soak fuzz cover ci clean distclean help \
+.PHONY: all deps run iso docs test test-host test-build test-boot soak bench-quick fuzz cover ci clean distclean help \
   lint lint-format lint-layers lint-shell lint-tidy lint-cppcheck lint-analyzer FORCE
