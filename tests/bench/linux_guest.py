@@ -30,7 +30,7 @@ for module in {modules}; do
     [ -f /lib/modules/$module.ko ] && insmod /lib/modules/$module.ko
 done
 address=$(sed -nE 's/.*ringlet_ip=([^ ]*).*/\\1/p' /proc/cmdline)
-echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
+echo 0 >/proc/sys/net/ipv6/conf/eth0/accept_dad
 ip link set lo up
 ip link set eth0 up
 ip addr add ${{address:-10.99.0.2/24}} dev eth0

@@ -81,7 +81,8 @@ static void accept_all(int listener)
 static bool echo_flush(int fd, struct file *f)
 {
     while (f->held_from < f->held_to) {
-        const ssize_t sent = send(fd, f->held + f->held_from, f->held_to - f->held_from, MSG_NOSIGNAL);
+        const ssize_t sent =
+            send(fd, f->held + f->held_from, f->held_to - f->held_from, MSG_NOSIGNAL);
 
         if (sent < 0)
             return false;
@@ -139,7 +140,8 @@ static bool wants_close(const char *request, size_t len)
 
 static void http(int fd, struct file *f)
 {
-    static const char page[] = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\nHello, world\n";
+    static const char page[] =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\nHello, world\n";
     static const char end[] = "\r\n\r\n";
     const ssize_t got = recv(fd, buffer, sizeof buffer, 0);
 
