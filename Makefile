@@ -269,6 +269,9 @@ $(B)/insn_plugin.so: tests/bench/insn_plugin.c tests/bench/qemu_api.h | $(call s
 bench-quick: $(B)/insn_plugin.so $(B)/iperf.elf | $(call setup,test) ## guest instructions per MiB, packet and request; kicks, interrupts (ARGS=)
 	@RINGLET_BUILD=$(abspath $(B)) $(PYTHON) tests/bench/count.py --plugin $< $(ARGS)
 
+bench: $(B)/insn_plugin.so $(B)/iperf.elf | $(call setup,bench) ## Ringlet beside a Linux guest, in turn; writes build/bench.json (ARGS=)
+	@RINGLET_BUILD=$(abspath $(B)) $(PYTHON) tests/bench/bench.py --plugin $< --linux $(DEPS)/bench --json $(B)/bench.json $(ARGS)
+
 TIME ?= 60
 fuzz: $(if $(TARGET),$(B)/fuzz/fuzz_$(TARGET),$(FUZZERS:%=$(B)/fuzz/%)) ## search for crashes: TARGET=<module> TIME=60 seconds
 	@for f in $^; do name=$${f##*/fuzz_}; mkdir -p $(B)/fuzz/corpus/$$name; \
@@ -349,5 +352,5 @@ help: ## this list
 	@sed -nE 's/^([a-z][a-z-]*):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: all deps run iso docs test test-host test-build test-boot soak bench-quick fuzz cover ci clean distclean help \
+.PHONY: all deps run iso docs test test-host test-build test-boot soak bench bench-quick fuzz cover ci clean distclean help \
   lint lint-format lint-layers lint-shell lint-tidy lint-cppcheck lint-analyzer FORCE

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Install the Debian packages that a target needs and the machine lacks.
 #
-#   tools/setup.sh GROUP…        groups: build, iso, test, lint
+#   tools/setup.sh GROUP…        groups: build, iso, test, bench, lint
 #   tools/setup.sh --list GROUP…  print the package names and do nothing
 #
 # As root, or with a sudo that asks no password, the missing ones are installed; otherwise one line names
@@ -20,6 +20,9 @@ test="clang libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist py
     iputils-ping netcat-openbsd ncat dnsmasq-base iperf3 curl apache2-utils hping3 ndisc6 util-linux procps
     $iso"
 
+# What `make bench` needs besides: the Linux guest is packed with it.
+bench="$test cpio"
+
 lint="clang-format clang-tidy cppcheck shellcheck"
 
 packages_of() {
@@ -29,6 +32,7 @@ packages_of() {
         build) echo "$build" ;;
         iso) echo "$iso" ;;
         test) echo "$test" ;;
+        bench) echo "$bench" ;;
         lint) echo "$lint" ;;
         *)
             echo "setup: no such group: $group" >&2

@@ -77,15 +77,18 @@ class Events:
 
 
 class Rig:
-    def __init__(self, plugin, image, append, device, mem):
+    """A guest under the plugin. start(folder, net, qemu) boots it with those more words for QEMU, as a Guest."""
+
+    def __init__(self, plugin, start, ready_seconds=20):
         self.folder = tempfile.TemporaryDirectory(prefix="ringlet-bench-")
         folder = pathlib.Path(self.folder.name)
         self.net = Net()
         self.net.sh("ethtool -K t0 tso on gso on >/dev/null 2>&1 || :")
-        self.guest = Guest(folder / "guest", image, self.net, append=append, device=device, mem=mem,
-                           qemu=["-plugin", f"{plugin},counts={folder}/insns", "-D", folder / "trace", "-d",
-                                 "trace:virtio_queue_notify,trace:virtio_notify"])
-        self.guest.ready()
+        self.guest = start(folder / "guest", self.net,
+                           ["-plugin", f"{plugin},counts={folder}/insns", "-D", folder / "trace", "-d",
+                            "trace:virtio_queue_notify,trace:virtio_notify"])
+        self.guest.ready(ready_seconds)
+        self.boot_instructions = Instructions(folder / "insns").total()
         self.insns = Instructions(folder / "insns")
         self.events = Events(folder / "trace")
         self.net.ping(count=2)
@@ -255,7 +258,12 @@ def main():
     if unknown:
         parser.error(f"no such work: {', '.join(sorted(unknown))}")
     rows = []
-    with Rig(args.plugin.resolve(), args.image, f"{ADDRESS} {args.append}".strip(), args.device, args.mem) as rig:
+
+    def start(folder, net, qemu):
+        return Guest(folder, args.image, net, append=f"{ADDRESS} {args.append}".strip(), device=args.device, mem=args.mem,
+                     qemu=qemu)
+
+    with Rig(args.plugin.resolve(), start) as rig:
         print(f"idle        {rig.idle_rate:>11,.0f} instructions/s", flush=True)
         for name in [args.profile] if args.profile else args.work or DEFAULT:
             row, counts = measure(rig, name)

@@ -15,6 +15,10 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "boot"))
+
+from guest import Guest  # noqa: E402
+
 KERNEL_PACKAGE = "linux-image-cloud-amd64"
 MODULES = ["virtio_ring", "virtio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "failover",
            "net_failover", "virtio_net"]  # in the order of their needs; what a kernel has built in is not there
@@ -132,6 +136,17 @@ def build(folder):
         version.write_text(package.removeprefix("linux-image-"))
     name = version.read_text()
     return folder / "root/boot" / f"vmlinuz-{name}", folder / "initramfs.gz", name
+
+
+def starter(folder, mem=256, device=""):
+    """For count.Rig: boots the reference like an image of ours."""
+    kernel, archive, _ = build(folder)
+
+    def start(place, net, qemu):
+        return Guest(place, kernel, net, append="console=ttyS0 quiet panic=-1 ringlet_ip=10.99.0.2/24", device=device, mem=mem,
+                     qemu=["-initrd", archive, *qemu])
+
+    return start
 
 
 if __name__ == "__main__":
