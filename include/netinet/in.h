@@ -74,13 +74,18 @@ struct in6_pktinfo {
 #define IPPROTO_IGMP 2
 #define IPPROTO_TCP 6
 #define IPPROTO_UDP 17
+#define IPPROTO_DCCP 33
 #define IPPROTO_IPV6 41
 #define IPPROTO_ICMPV6 58
+#define IPPROTO_NONE 59
+#define IPPROTO_SCTP 132
+#define IPPROTO_UDPLITE 136
 #define IPPROTO_RAW 255
 #define SOL_IP IPPROTO_IP
 #define SOL_IPV6 IPPROTO_IPV6
 
 #define IPPORT_RESERVED 1024
+#define IPPORT_USERRESERVED 5000
 
 #define INADDR_ANY ((in_addr_t)0x00000000)
 #define INADDR_BROADCAST ((in_addr_t)0xffffffff)
@@ -88,12 +93,24 @@ struct in6_pktinfo {
 #define INADDR_LOOPBACK ((in_addr_t)0x7f000001)
 #define INADDR_UNSPEC_GROUP ((in_addr_t)0xe0000000)
 #define INADDR_ALLHOSTS_GROUP ((in_addr_t)0xe0000001)
+#define INADDR_ALLRTRS_GROUP ((in_addr_t)0xe0000002)
+#define INADDR_MAX_LOCAL_GROUP ((in_addr_t)0xe00000ff)
+#define IN_LOOPBACKNET 127
 
 #define IN_CLASSA(a) (((in_addr_t)(a)&0x80000000) == 0)
 #define IN_CLASSB(a) (((in_addr_t)(a)&0xc0000000) == 0x80000000)
 #define IN_CLASSC(a) (((in_addr_t)(a)&0xe0000000) == 0xc0000000)
 #define IN_CLASSD(a) (((in_addr_t)(a)&0xf0000000) == 0xe0000000)
 #define IN_MULTICAST(a) IN_CLASSD(a)
+#define IN_CLASSA_NET 0xff000000
+#define IN_CLASSA_NSHIFT 24
+#define IN_CLASSA_HOST 0x00ffffff
+#define IN_CLASSB_NET 0xffff0000
+#define IN_CLASSB_NSHIFT 16
+#define IN_CLASSB_HOST 0x0000ffff
+#define IN_CLASSC_NET 0xffffff00
+#define IN_CLASSC_NSHIFT 8
+#define IN_CLASSC_HOST 0x000000ff
 
 #define INET_ADDRSTRLEN 16
 #define INET6_ADDRSTRLEN 46
@@ -142,6 +159,9 @@ extern const struct in6_addr in6addr_loopback;
 /* level IPPROTO_IP */
 #define IP_TOS 1
 #define IP_TTL 2
+#define IP_HDRINCL 3
+#define IP_OPTIONS 4
+#define IP_RECVOPTS 6
 #define IP_PKTINFO 8
 #define IP_MTU_DISCOVER 10
 #define IP_RECVERR 11
@@ -149,15 +169,21 @@ extern const struct in6_addr in6addr_loopback;
 #define IP_RECVTOS 13
 #define IP_MTU 14
 #define IP_FREEBIND 15
+#define IP_TRANSPARENT 19
+#define IP_MINTTL 21
 #define IP_BIND_ADDRESS_NO_PORT 24
 #define IP_MULTICAST_IF 32
 #define IP_MULTICAST_TTL 33
 #define IP_MULTICAST_LOOP 34
 #define IP_ADD_MEMBERSHIP 35
 #define IP_DROP_MEMBERSHIP 36
+#define IP_MULTICAST_ALL 49
 #define IP_PMTUDISC_DONT 0
 #define IP_PMTUDISC_WANT 1
 #define IP_PMTUDISC_DO 2
+#define IP_PMTUDISC_PROBE 3
+#define IP_DEFAULT_MULTICAST_TTL 1
+#define IP_DEFAULT_MULTICAST_LOOP 1
 
 /* level IPPROTO_IPV6 */
 #define IPV6_UNICAST_HOPS 16
@@ -174,7 +200,14 @@ extern const struct in6_addr in6addr_loopback;
 #define IPV6_V6ONLY 26
 #define IPV6_RECVPKTINFO 49
 #define IPV6_PKTINFO 50
+#define IPV6_RECVHOPLIMIT 51
+#define IPV6_HOPLIMIT 52
+#define IPV6_RECVTCLASS 66
 #define IPV6_TCLASS 67
+#define IPV6_PMTUDISC_DONT 0
+#define IPV6_PMTUDISC_WANT 1
+#define IPV6_PMTUDISC_DO 2
+#define IPV6_PMTUDISC_PROBE 3
 
 #ifndef __machine_host_to_from_network_defined
 uint16_t htons(uint16_t host);

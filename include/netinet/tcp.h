@@ -3,6 +3,7 @@
 #define RINGLET_NETINET_TCP_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #define SOL_TCP 6
 
@@ -20,7 +21,16 @@
 #define TCP_QUICKACK 12
 #define TCP_CONGESTION 13
 #define TCP_USER_TIMEOUT 18 /* milliseconds */
+#define TCP_REPAIR 19
 #define TCP_FASTOPEN 23
+#define TCP_TIMESTAMP 24
+#define TCP_NOTSENT_LOWAT 25
+#define TCP_FASTOPEN_CONNECT 30
+
+#define TCP_MSS_DEFAULT 536
+#define TCP_MAXWIN 65535
+#define TCP_MAX_WINSHIFT 14
+#define TCP_CA_NAME_MAX 16
 
 enum {
     TCP_ESTABLISHED = 1,
@@ -35,6 +45,8 @@ enum {
     TCP_LISTEN,
     TCP_CLOSING
 };
+
+enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 
 #define TCPI_OPT_TIMESTAMPS 1
 #define TCPI_OPT_SACK 2
@@ -97,5 +109,40 @@ struct tcp_info {
     uint32_t tcpi_rcv_ooopack;
     uint32_t tcpi_snd_wnd;
 };
+
+/* RFC 9293 §3.1, under BSD's and under Linux's names. */
+typedef uint32_t tcp_seq;
+struct tcphdr {
+    union {
+        struct {
+            uint16_t th_sport;
+            uint16_t th_dport;
+            tcp_seq th_seq;
+            tcp_seq th_ack;
+            uint8_t th_x2 : 4, th_off : 4;
+            uint8_t th_flags;
+            uint16_t th_win;
+            uint16_t th_sum;
+            uint16_t th_urp;
+        };
+        struct {
+            uint16_t source;
+            uint16_t dest;
+            uint32_t seq;
+            uint32_t ack_seq;
+            uint16_t res1 : 4, doff : 4, fin : 1, syn : 1, rst : 1, psh : 1, ack : 1, urg : 1,
+                res2 : 2;
+            uint16_t window;
+            uint16_t check;
+            uint16_t urg_ptr;
+        };
+    };
+};
+#define TH_FIN 0x01
+#define TH_SYN 0x02
+#define TH_RST 0x04
+#define TH_PUSH 0x08
+#define TH_ACK 0x10
+#define TH_URG 0x20
 
 #endif
