@@ -132,11 +132,22 @@ $(B)/obj/lwip/%.o: $(B)/flags $(NEWLIB)/stamp $(LWIP).stamp net/lwipopts.h net/l
 	@$(CC) $(KERNEL) $(LAYER) $(SYSTEM) $(LWIP_WARN) -frandom-seed=$* \
 	  -MMD -MP -c $(LWIP)/$*.c -o $@
 
-# Everything but the app, optimised across files once: each app then links in a moment.
-$(B)/kernel.o: $(KERNEL_OBJ) $(LWIP_OBJ)
+# Everything but the app, optimised across files once: each app then links in a moment. Programs call it through the
+# entries that tools/mkentries.py makes: there preemption is put off.
+BRACKETED := $(LIB_SRC) $(HOOKS_SRC) $(POSIX_SRC) net/net.c arch/x86_64/clock.c
+ASSEMBLY  := $(filter %.S,$(OUR_SRC))
+
+$(B)/inner.o: $(KERNEL_OBJ) $(LWIP_OBJ)
 	@echo "  LTO   $@"
 	@$(CC) $(MACHINE) $(LTO_FLAGS)$(if $(filter 1,$(LTO)),=auto -flinker-output=nolto-rel) -frandom-seed=kernel \
 	  -nostdlib -r $(sort $^) -o $@.new && mv $@.new $@
+
+$(B)/kernel.o: $(B)/inner.o tools/mkentries.py
+	@$(PYTHON) tools/mkentries.py --inner $< --bracket $(BRACKETED:%=$(B)/obj/%.o) --skip $(ASSEMBLY:%=$(B)/obj/%.o) \
+	  --sources $(BRACKETED) -o $(B)/entries
+	@objcopy --redefine-syms=$(B)/entries.syms $< $(B)/renamed.o
+	@$(CC) $(MACHINE) -fno-lto -c $(B)/entries.S -o $(B)/entries.o
+	@$(CC) -fno-lto -nostdlib -r $(B)/renamed.o $(B)/entries.o -o $@.new && mv $@.new $@
 
 # boot/init.c calls image_network weakly: where the link gives it no value, lwIP and the drivers fall away.
 NO_NETWORK := hello test/crash test/libc test/modules test/sleep

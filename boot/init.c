@@ -27,6 +27,7 @@
 #include "lib/options.h"
 #include "lib/page_alloc.h"
 #include "lib/page_frag.h"
+#include "lib/preempt.h"
 #include "lib/random.h"
 #include "lib/thread.h"
 #include "lib/version.h"
@@ -187,6 +188,7 @@ _Noreturn void boot_main(uint32_t magic, uint32_t info_addr)
     random_init();
     if (image_network)
         image_network(&options);
+    preempt_allow();
     run_constructors();
     exit(main(options.argc, options.argv));
 }

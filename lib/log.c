@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/counters.h"
+#include "lib/preempt.h"
 #include "port/clock.h"
 
 enum { LEVEL_COUNT = LOG_DEBUG + 1, LIMIT_US = 1000000 };
@@ -89,10 +90,8 @@ static size_t format(char *out, size_t room, const char *fmt, va_list args)
     return used;
 }
 
-void log_write(enum log_level level, const char *subsystem, const char *fmt, ...)
+static void write_line(enum log_level level, const char *subsystem, const char *fmt, va_list args)
 {
-    if (!log_enabled(level))
-        return;
     state.lines[level]++;
     if (!state.sink || state.busy)
         return;
@@ -104,15 +103,25 @@ void log_write(enum log_level level, const char *subsystem, const char *fmt, ...
                               "[%llu.%06u] %s %.32s: ", (unsigned long long)(now_us / 1000000),
                               (unsigned)(now_us % 1000000), level_names[level], subsystem);
     size_t len = (size_t)head;
-    va_list args;
-    va_start(args, fmt);
     len += format(line + len, sizeof(line) - len, fmt, args);
-    va_end(args);
     line[len++] = '\n';
 
     state.busy = true;
     state.sink(line, len);
     state.busy = false;
+}
+
+void log_write(enum log_level level, const char *subsystem, const char *fmt, ...)
+{
+    va_list args;
+
+    if (!log_enabled(level))
+        return;
+    preempt_off(); /* a function with `...` has no entry that does it */
+    va_start(args, fmt);
+    write_line(level, subsystem, fmt, args);
+    va_end(args);
+    preempt_on();
 }
 
 bool log_limit_pass(struct log_limit *limit, uint32_t *suppressed)

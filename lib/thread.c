@@ -1,3 +1,4 @@
+/* A thread's life: create, exit, join, detach; its stack, and the values it keeps. */
 #include "lib/thread.h"
 
 #include <errno.h>
@@ -5,177 +6,92 @@
 
 #include "lib/check.h"
 #include "lib/page_alloc.h"
-#include "port/clock.h"
+#include "lib/preempt.h"
+#include "lib/thread_impl.h"
 #include "port/context.h"
+#include "port/guard.h"
 
-enum thread_state { THREAD_READY, THREAD_RUNNING, THREAD_BLOCKED, THREAD_DONE };
-
-enum { STACK_CACHE_MAX = 8, CANARY_WORDS = 8 };
-#define CANARY 0x5afe57acc0ffee11u
-
-struct thread {
-    void *sp; /* while it doesn't run */
-    enum thread_state state;
-    bool detached, join_taken;
-    bool interrupted;
-    bool timed, timed_out;
-    uint64_t deadline_us;      /* when timed */
-    struct thread *ready_next; /* ready queue, stack cache */
-    struct thread *timer_next, *timer_prev;
-    struct thread *all_next, *all_prev;
-    struct waitq join_queue;
-    void *(*entry)(void *arg);
-    void *arg;
-    void *result;
-    size_t run_pages; /* stack and this struct, in one run; 0 for the first thread */
-    uint64_t *canary; /* lowest words of the stack */
-    struct thread_env env;
-    void *values[THREAD_KEYS_MAX];
-};
-
-static struct thread first_thread = {.state = THREAD_RUNNING};
+enum { STACK_CACHE_MAX = 8, DEFAULT_PAGES = THREAD_STACK_BYTES / PAGE_BYTES };
 
 static struct {
-    struct thread *current;
-    struct thread *ready_head, *ready_tail;
-    size_t ready_count;
-    struct thread *timer_head, *timer_tail; /* by deadline, earliest first */
-    struct thread *all;
+    struct thread *head; /* ended threads' default-size runs, linked by ready_next */
     size_t count;
-    struct thread *corpse;      /* ended, and its stack still in use by the switch */
-    struct thread *stack_cache; /* default-size runs, linked by ready_next */
-    size_t stack_cache_count;
-    unsigned switches_left; /* before the idle hook gets its turn */
-    bool in_idle;
-    void (*idle)(uint64_t deadline_us);
-    void (*exit_hook)(void);
-} sched = {.current = &first_thread, .all = &first_thread, .count = 1};
-
-struct thread *thread_self(void)
-{
-    return sched.current;
-}
+} cache;
 
 size_t thread_count(void)
 {
     return sched.count;
 }
 
-size_t thread_ready_count(void)
+struct thread_env *thread_env_of(struct thread *t)
 {
-    return sched.ready_count;
+    return &t->env;
 }
 
-void thread_set_idle(void (*idle)(uint64_t deadline_us))
+/* ---- runs of pages: from the lowest address up a guard, the stack, the C library's share, struct thread ---- */
+
+static size_t struct_bytes(void)
 {
-    sched.idle = idle;
+    return size_round_up(sizeof(struct thread), 64);
 }
 
-bool thread_in_idle(void)
+/* The default is a whole run, guard and all: a power of two, and what a thread per connection costs. */
+static size_t run_pages(size_t stack_bytes)
 {
-    return sched.in_idle;
+    if (stack_bytes == 0)
+        return DEFAULT_PAGES;
+    const size_t beside = struct_bytes() + size_round_up(thread_env_bytes(), 64);
+
+    return 1 + size_round_up(size_max(stack_bytes, THREAD_STACK_MIN_BYTES) + beside,
+                             (size_t)PAGE_BYTES) /
+                   PAGE_BYTES;
 }
 
-/* ---- ready queue and timers ---- */
-
-static void ready_push(struct thread *t)
+/* A fresh run, with *guarded set when its first page could be unmapped. */
+static uint8_t *run_take(size_t pages, bool *guarded)
 {
-    t->state = THREAD_READY;
-    t->ready_next = NULL;
-    if (sched.ready_tail)
-        sched.ready_tail->ready_next = t;
-    else
-        sched.ready_head = t;
-    sched.ready_tail = t;
-    sched.ready_count++;
-}
+    struct thread *cached = cache.head;
 
-static struct thread *ready_pop(void)
-{
-    struct thread *t = sched.ready_head;
-
-    if (!t)
-        return NULL;
-    sched.ready_head = t->ready_next;
-    if (!sched.ready_head)
-        sched.ready_tail = NULL;
-    sched.ready_count--;
-    return t;
-}
-
-/* From the back: most waits are as long as the ones before them, so they end last. */
-static void timer_add(struct thread *t)
-{
-    struct thread *before = sched.timer_tail;
-
-    while (before && before->deadline_us > t->deadline_us)
-        before = before->timer_prev;
-    t->timer_prev = before;
-    t->timer_next = before ? before->timer_next : sched.timer_head;
-    if (t->timer_next)
-        t->timer_next->timer_prev = t;
-    else
-        sched.timer_tail = t;
-    if (before)
-        before->timer_next = t;
-    else
-        sched.timer_head = t;
-    t->timed = true;
-}
-
-static void timer_remove(struct thread *t)
-{
-    if (!t->timed)
-        return;
-    t->timed = false;
-    if (t->timer_prev)
-        t->timer_prev->timer_next = t->timer_next;
-    else
-        sched.timer_head = t->timer_next;
-    if (t->timer_next)
-        t->timer_next->timer_prev = t->timer_prev;
-    else
-        sched.timer_tail = t->timer_prev;
-}
-
-static void timers_run(void)
-{
-    if (!sched.timer_head)
-        return;
-
-    const uint64_t now = clock_now_us();
-
-    while (sched.timer_head && sched.timer_head->deadline_us <= now) {
-        struct thread *t = sched.timer_head;
-
-        t->timed_out = true;
-        thread_wake(t);
+    if (pages == DEFAULT_PAGES && cached) {
+        cache.head = cached->ready_next;
+        cache.count--;
+        *guarded = cached->guarded;
+        return cached->run;
     }
+    uint8_t *run = page_take(pages);
+
+    *guarded = run && guard_page_set(run);
+    return run;
 }
 
-/* ---- the switch ---- */
-
-static void stack_check(const struct thread *t)
+/* Threads per connection come and go: their runs needn't pass through the bitmap each time. */
+static void run_give(struct thread *t)
 {
-    if (!t->canary)
+    if (t->run_pages == DEFAULT_PAGES && cache.count < STACK_CACHE_MAX) {
+        t->ready_next = cache.head;
+        cache.head = t;
+        cache.count++;
         return;
-    for (size_t i = 0; i < CANARY_WORDS; i++) {
-        if (t->canary[i] != CANARY)
-            panic("stack overflow: a thread needs more than its %zu bytes",
-                  t->run_pages * (size_t)PAGE_BYTES);
     }
+    if (t->guarded)
+        guard_page_clear(t->run);
+    page_give(t->run, t->run_pages);
 }
 
-size_t thread_stack_overrun(uintptr_t sp)
-{
-    const struct thread *t = sched.current;
+/* ---- life ---- */
 
-    return sp < (uintptr_t)t->canary ? t->run_pages * (size_t)PAGE_BYTES : 0;
+static void all_add(struct thread *t)
+{
+    t->all_next = sched.all;
+    t->all_prev = NULL;
+    if (sched.all)
+        sched.all->all_prev = t;
+    sched.all = t;
+    sched.count++;
 }
 
-static void thread_free(struct thread *t)
+static void all_remove(struct thread *t)
 {
-    thread_env_fini(&t->env);
     if (t->all_prev)
         t->all_prev->all_next = t->all_next;
     else
@@ -183,161 +99,62 @@ static void thread_free(struct thread *t)
     if (t->all_next)
         t->all_next->all_prev = t->all_prev;
     sched.count--;
-    if (!t->run_pages)
-        return;
-
-    /* Threads per connection come and go: their runs needn't pass through the bitmap each time. */
-    if (t->run_pages == THREAD_STACK_BYTES / PAGE_BYTES &&
-        sched.stack_cache_count < STACK_CACHE_MAX) {
-        t->ready_next = sched.stack_cache;
-        sched.stack_cache = t;
-        sched.stack_cache_count++;
-        return;
-    }
-    page_give(t->canary, t->run_pages);
 }
-
-/* First thing on the other side of every switch. */
-static void switch_arrive(void)
-{
-    struct thread *corpse = sched.corpse;
-
-    thread_env_arrive(&sched.current->env);
-    sched.corpse = NULL;
-    if (corpse)
-        thread_free(corpse);
-}
-
-static void switch_to(struct thread *to)
-{
-    struct thread *from = sched.current;
-
-    stack_check(from);
-    to->state = THREAD_RUNNING;
-    if (to == from)
-        return;
-    sched.current = to;
-    thread_env_leave(from->state == THREAD_DONE ? NULL : &from->env, &to->env);
-    context_switch(&from->sp, to->sp);
-    switch_arrive();
-}
-
-static void idle_turn(uint64_t deadline_us)
-{
-    /* This switch included, a round of the ready queue. */
-    sched.switches_left =
-        sched.ready_count ? (unsigned)size_min(sched.ready_count, THREAD_IDLE_EVERY) - 1 : 0;
-    if (!sched.idle)
-        return;
-    ASSERT(!sched.in_idle);
-    sched.in_idle = true;
-    sched.idle(deadline_us);
-    sched.in_idle = false;
-}
-
-static uint64_t earliest_timer(void)
-{
-    return sched.timer_head ? sched.timer_head->deadline_us : THREAD_NO_DEADLINE;
-}
-
-/* The network's turn comes once a round of the ready queue, and after so many switches at the latest. */
-static void idle_if_due(void)
-{
-    if (sched.switches_left > 0) {
-        sched.switches_left--;
-        return;
-    }
-    idle_turn(0);
-}
-
-/* Go on with the next thread; the current one stands in a queue (or is done). */
-static void schedule(void)
-{
-    ASSERT(!sched.in_idle);
-    if (sched.ready_head)
-        idle_if_due();
-    timers_run();
-
-    struct thread *next;
-
-    while (!(next = ready_pop())) {
-        idle_turn(earliest_timer());
-        timers_run();
-    }
-    switch_to(next);
-}
-
-void thread_yield(void)
-{
-    ready_push(sched.current);
-    schedule();
-}
-
-void thread_relax(uint64_t deadline_us)
-{
-    timers_run();
-    if (sched.ready_head) {
-        thread_yield();
-        return;
-    }
-    const uint64_t timer = earliest_timer();
-
-    idle_turn(timer < deadline_us ? timer : deadline_us);
-}
-
-/* ---- life ---- */
 
 static _Noreturn void thread_first(void)
 {
-    switch_arrive();
-    thread_exit(sched.current->entry(sched.current->arg));
+    struct thread *self = sched.current;
+
+    sched_arrive();
+    if (!preempt_is_allowed())
+        thread_exit(self->entry(self->arg));
+    preempt_on();
+    void *value = self->entry(self->arg);
+
+    preempt_off();
+    thread_exit(value);
 }
 
-static void *run_take(size_t pages)
-{
-    struct thread *cached = sched.stack_cache;
-
-    if (pages != THREAD_STACK_BYTES / PAGE_BYTES || !cached)
-        return page_take(pages);
-    sched.stack_cache = cached->ready_next;
-    sched.stack_cache_count--;
-    return cached->canary;
-}
-
-/* From the top of the run downwards: the struct, the C library's share, the stack, its canary. */
 struct thread *thread_create(void *(*entry)(void *arg), void *arg, size_t stack_bytes)
 {
-    if (stack_bytes == 0)
-        stack_bytes = THREAD_STACK_BYTES;
     if (stack_bytes > SIZE_MAX / 2)
         return NULL;
-    const size_t bytes =
-        size_round_up(size_max(stack_bytes, THREAD_STACK_MIN_BYTES), (size_t)PAGE_BYTES);
-    uint8_t *run = run_take(bytes / PAGE_BYTES);
+    const size_t pages = run_pages(stack_bytes);
+    bool guarded;
+    uint8_t *run = run_take(pages, &guarded);
 
     if (!run)
         return NULL;
 
-    struct thread *t =
-        (struct thread *)(void *)(run + bytes - size_round_up(sizeof(struct thread), 64));
-    uint8_t *top = (uint8_t *)t - size_round_up(thread_env_bytes(), 16);
+    uint8_t *bottom = run + (guarded ? PAGE_BYTES : 0);
+    struct thread *t = (struct thread *)(void *)(run + pages * PAGE_BYTES - struct_bytes());
+    uint8_t *top = (uint8_t *)t - size_round_up(thread_env_bytes(), 64);
 
-    *t = (struct thread){.entry = entry,
+    *t = (struct thread){.depth = 1,
+                         .timer.fire = thread_timed_out,
+                         .entry = entry,
                          .arg = arg,
-                         .run_pages = bytes / PAGE_BYTES,
-                         .canary = (uint64_t *)(void *)run,
-                         .env = {.stack = run, .stack_bytes = (size_t)(top - run)}};
+                         .run = run,
+                         .run_pages = pages,
+                         .stack_bytes = stack_bytes ? stack_bytes : THREAD_STACK_BYTES,
+                         .guarded = guarded,
+                         .canary = (uint64_t *)(void *)bottom,
+                         .env = {.stack = bottom, .stack_bytes = (size_t)(top - bottom)}};
     for (size_t i = 0; i < CANARY_WORDS; i++)
         t->canary[i] = CANARY;
     thread_env_init(&t->env, top);
     t->sp = context_new(top, thread_first);
-    t->all_next = sched.all;
-    if (sched.all)
-        sched.all->all_prev = t;
-    sched.all = t;
-    sched.count++;
-    ready_push(t);
+    all_add(t);
+    sched_ready(t);
     return t;
+}
+
+void thread_free(struct thread *t)
+{
+    thread_env_fini(&t->env);
+    all_remove(t);
+    if (t->run)
+        run_give(t);
 }
 
 void thread_set_exit_hook(void (*hook)(void))
@@ -356,7 +173,7 @@ _Noreturn void thread_exit(void *value)
     waitq_wake_all(&self->join_queue);
     if (self->detached)
         sched.corpse = self;
-    schedule();
+    sched_next();
     panic("a thread that had ended was switched to");
 }
 
@@ -367,8 +184,14 @@ int thread_join(struct thread *t, void **value)
     if (t->detached || t->join_taken)
         return -EINVAL;
     t->join_taken = true;
-    while (t->state != THREAD_DONE)
-        (void)waitq_wait(&t->join_queue, THREAD_NO_DEADLINE);
+    while (t->state != THREAD_DONE) {
+        const int err = waitq_wait(&t->join_queue, THREAD_NO_DEADLINE);
+
+        if (err && t->state != THREAD_DONE) {
+            t->join_taken = false;
+            return err;
+        }
+    }
     if (value)
         *value = t->result;
     thread_free(t);
@@ -385,132 +208,13 @@ int thread_detach(struct thread *t)
     return 0;
 }
 
-/* ---- waiting ---- */
-
-int thread_block(uint64_t deadline_us)
+struct thread *thread_find(bool (*fn)(struct thread *t, void *arg), void *arg)
 {
-    struct thread *self = sched.current;
-
-    ASSERT(!sched.in_idle);
-    if (self->interrupted) {
-        self->interrupted = false;
-        return -EINTR;
+    for (struct thread *t = sched.all; t; t = t->all_next) {
+        if (t->state != THREAD_DONE && fn(t, arg))
+            return t;
     }
-    self->timed_out = false;
-    self->state = THREAD_BLOCKED;
-    if (deadline_us != THREAD_NO_DEADLINE) {
-        self->deadline_us = deadline_us;
-        timer_add(self);
-    }
-    schedule();
-    if (self->timed_out)
-        return -ETIMEDOUT;
-    if (self->interrupted) {
-        self->interrupted = false;
-        return -EINTR;
-    }
-    return 0;
-}
-
-void thread_wake(struct thread *t)
-{
-    if (t->state != THREAD_BLOCKED)
-        return;
-    timer_remove(t);
-    ready_push(t);
-}
-
-void thread_interrupt(struct thread *t)
-{
-    t->interrupted = true;
-    thread_wake(t);
-}
-
-int thread_sleep_until(uint64_t deadline_us)
-{
-    const int err = thread_block(deadline_us);
-
-    return err == -ETIMEDOUT ? 0 : err;
-}
-
-static void node_wake_thread(struct wait_node *node)
-{
-    thread_wake(node->thread);
-}
-
-void wait_node_thread(struct wait_node *node)
-{
-    *node = (struct wait_node){.wake = node_wake_thread, .thread = sched.current};
-}
-
-void waitq_add(struct waitq *q, struct wait_node *node)
-{
-    ASSERT(!node->queue);
-    node->queue = q;
-    node->next = NULL;
-    node->prev = q->tail;
-    if (q->tail)
-        q->tail->next = node;
-    else
-        q->head = node;
-    q->tail = node;
-}
-
-void waitq_remove(struct wait_node *node)
-{
-    struct waitq *q = node->queue;
-
-    if (!q)
-        return;
-    if (node->prev)
-        node->prev->next = node->next;
-    else
-        q->head = node->next;
-    if (node->next)
-        node->next->prev = node->prev;
-    else
-        q->tail = node->prev;
-    node->queue = NULL;
-}
-
-int waitq_wait(struct waitq *q, uint64_t deadline_us)
-{
-    struct wait_node node;
-
-    wait_node_thread(&node);
-    waitq_add(q, &node);
-    const int err = thread_block(deadline_us);
-
-    waitq_remove(&node);
-    return err;
-}
-
-/* A node that is woken leaves the queue if it is a thread's: the next wake_one means the next thread. */
-static void wake_node(struct wait_node *node)
-{
-    if (node->wake == node_wake_thread)
-        waitq_remove(node);
-    node->wake(node);
-}
-
-size_t waitq_wake_one(struct waitq *q)
-{
-    if (!q->head)
-        return 0;
-    wake_node(q->head);
-    return 1;
-}
-
-size_t waitq_wake_all(struct waitq *q)
-{
-    size_t woken = 0;
-
-    for (struct wait_node *node = q->head, *next; node; node = next) {
-        next = node->next;
-        wake_node(node);
-        woken++;
-    }
-    return woken;
+    return NULL;
 }
 
 /* ---- per-thread values ---- */

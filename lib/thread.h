@@ -1,9 +1,10 @@
 /*
- * Cooperative threads: what lets a program block in recv() while the network goes on.
+ * Threads: what lets a program block in recv() while the network goes on.
  *
- * One core, no preemption: a thread runs until it waits, yields or ends, so nothing that doesn't block needs a
- * lock. Whoever waits stands in a wait queue. When no thread is ready the scheduler calls the idle hook, which
- * net/ sets to one turn of its poll loop; this file knows no network.
+ * One core, and no preemption in our own code: there a thread runs until it waits, yields or ends, so nothing that
+ * doesn't block needs a lock. Program code is preempted (lib/preempt.h). Whoever waits stands in a wait queue. When no
+ * thread is ready the scheduler calls the idle hook, which net/ sets to one turn of its poll loop; this file
+ * knows no network.
  *
  * Threads are created over page_alloc; the running thread at start (boot's stack) is a thread as well and
  * needs no set-up. Nothing here may be called from an interrupt handler. Whatever runs inside the idle hook
@@ -37,10 +38,16 @@ struct thread *thread_create(void *(*entry)(void *arg), void *arg, size_t stack_
 struct thread *thread_self(void);
 
 /*
- * For the crash block: bytes of the running thread's stack when sp lies below it, else 0 (also for the first
- * thread, whose stack has a guard page). A stack of ours has none, so its overflow faults much later, elsewhere.
+ * For the crash block: how large a stack the running thread was given when addr lies in its guard page, or sp
+ * below it (there was no memory to unmap the page), else 0. The first thread's guard is the image's own.
  */
-size_t thread_stack_overrun(uintptr_t sp);
+size_t thread_stack_overrun(uintptr_t addr, uintptr_t sp);
+
+/* Cycles of the processor (port/cpu.h) that t has used, the network's turns on its stack included. */
+uint64_t thread_cpu_cycles(struct thread *t);
+
+/* The thread that the C library's share belongs to, and back. */
+struct thread_env *thread_env_of(struct thread *t);
 
 /* Let every thread that is ready now run before this one goes on; polls the network when none is. */
 void thread_yield(void);
@@ -50,7 +57,7 @@ _Noreturn void thread_exit(void *value);
 
 /*
  * Wait until `t` has ended and free it. *value (may be NULL) receives what it returned.
- * Returns 0; -EDEADLK for oneself; -EINVAL when it is detached or another thread already joins it.
+ * Returns 0; -EDEADLK for oneself; -EINVAL when it is detached or another thread already joins it; -EINTR.
  */
 int thread_join(struct thread *t, void **value);
 
@@ -77,7 +84,13 @@ void thread_relax(uint64_t deadline_us);
  */
 void thread_set_idle(void (*idle)(uint64_t deadline_us));
 
-/* True while the idle hook runs: waiting is forbidden then. */
+/*
+ * One turn of the poll loop on behalf of a program that computes: it returns soon, and sees to it that the devices
+ * interrupt the program when there is more to do. NULL (the start value): nothing.
+ */
+void thread_set_turn(void (*turn)(void));
+
+/* True while one of these hooks runs: waiting is forbidden then. */
 bool thread_in_idle(void);
 
 /* ---- waiting ---- */
@@ -130,6 +143,19 @@ void thread_wake(struct thread *t);
 
 /* End t's wait with -EINTR (signals). If it isn't waiting, its next wait ends at once. */
 void thread_interrupt(struct thread *t);
+
+/* An interruption that has not ended a wait yet is not to end the next one. For the running thread. */
+void thread_interrupt_forget(void);
+
+/*
+ * `wanted`: the attention hook is to run in thread t as soon as it is in program code (with preempt_depth 1; the hook
+ * lowers it while it calls the program), again and again until this is called with false.
+ */
+void thread_attention(struct thread *t, bool wanted);
+void thread_set_attention_hook(void (*hook)(void));
+
+/* Call fn for every thread that has not ended, newest first, until it returns true. Returns that thread, or NULL. */
+struct thread *thread_find(bool (*fn)(struct thread *t, void *arg), void *arg);
 
 /* ---- per-thread values, for pthread keys ---- */
 void *thread_value_get(unsigned key); /* key < THREAD_KEYS_MAX; NULL until set */

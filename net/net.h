@@ -10,8 +10,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/preempt.h"
+
 struct netdev;
 struct options;
+
+/*
+ * A program that calls lwIP's raw API outside lwIP's callbacks does so between these two: lwIP runs in interruptions of
+ * the program, too. They nest; nobody else's thread runs in between, unless this one waits. Don't compute there.
+ */
+static inline void net_lock(void)
+{
+    preempt_off();
+}
+
+static inline void net_unlock(void)
+{
+    preempt_on();
+}
 
 /* Start lwIP. Call once, before net_attach(). Sizes windows and pools from the memory there is. */
 void net_init(const struct options *opt);

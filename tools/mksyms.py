@@ -12,6 +12,7 @@ import sys
 
 KINDS = "tTwWi"
 SKIP_PREFIXES = (".L", "__pfx_", "$")
+INNER = "ringlet_in_"  # tools/mkentries.py
 
 
 def read_functions(lines):
@@ -21,7 +22,7 @@ def read_functions(lines):
         fields = line.split()
         if len(fields) != 3 or fields[1] not in KINDS:
             continue
-        addr, kind, name = int(fields[0], 16), fields[1], fields[2].split(".")[0]
+        addr, kind, name = int(fields[0], 16), fields[1], fields[2].split(".")[0].removeprefix(INNER)
         if not name or name.startswith(SKIP_PREFIXES) or addr >= 1 << 32:
             continue
         rank = (kind not in "TW", len(name), name)

@@ -17,6 +17,7 @@ static int (*const services[])(void) = {
 
 int main(void)
 {
+    net_lock(); /* the servers are lwIP's raw API */
     payload_init();
     service_counters_init();
     iperf2_counters_init();

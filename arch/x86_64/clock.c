@@ -219,6 +219,11 @@ uint64_t clock_now_ns(void)
     return last_ns;
 }
 
+uint64_t clock_cycles_ns(uint64_t cycles)
+{
+    return tick_scale_apply(anchor.ns_per_tick, cycles);
+}
+
 uint64_t clock_now_us(void)
 {
     return clock_now_ns() / 1000;

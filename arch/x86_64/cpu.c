@@ -23,11 +23,13 @@ enum {
 };
 #define CPUID1_ECX_HYPERVISOR (1u << 31)
 #define MSR_EFER 0xc0000080u
+#define MSR_FS_BASE 0xc0000100u
 #define CPUID_HYPERVISOR_BASE 0x40000000u
 /* VMware's timing leaf, which KVM and QEMU offer too: EAX = TSC kHz, EBX = LAPIC timer kHz. */
 #define CPUID_HYPERVISOR_TIMING 0x40000010u
 
 struct cpu_facts cpu_facts;
+bool cpu_has_xsave;
 
 static void find_hypervisor(void)
 {
@@ -77,6 +79,7 @@ static void enable_extended_state(bool xsave)
         return;
     cr4_write(cr4_read() | CR4_OSXSAVE);
     xcr0_write(XCR0_X87_SSE | (cpu_facts.avx ? XCR0_AVX : 0));
+    cpu_has_xsave = true;
 }
 
 void cpu_init(void)
@@ -104,6 +107,11 @@ void cpu_init(void)
     if (cpu_facts.nx)
         msr_write(MSR_EFER, msr_read(MSR_EFER) | MSR_EFER_NXE);
     enable_extended_state(xsave);
+}
+
+void cpu_thread_pointer_set(void *pointer)
+{
+    msr_write(MSR_FS_BASE, (uintptr_t)pointer);
 }
 
 uint64_t cpu_cycles(void)

@@ -15,6 +15,9 @@ struct cpu_facts {
 };
 extern struct cpu_facts cpu_facts;
 
+/* Vector state is saved by xsave (isr.S): at most x87, SSE and AVX are switched on. */
+extern bool cpu_has_xsave;
+
 /* Fill cpu_facts; switch on no-execute pages and AVX state where there are such. Once, at boot. */
 void cpu_init(void);
 

@@ -49,6 +49,12 @@ static inline void cr3_write(uint64_t v)
     __asm__ volatile("mov %0, %%cr3" : : "r"(v) : "memory");
 }
 
+/* Whatever the processor remembers of how addr is mapped, as a part of a large page, too. */
+static inline void tlb_forget(uint64_t addr)
+{
+    __asm__ volatile("invlpg (%0)" : : "r"(addr) : "memory");
+}
+
 static inline uint64_t cr4_read(void)
 {
     uint64_t v;

@@ -118,7 +118,8 @@ static void put_page_fault(const struct trap_frame *frame)
     const uint64_t error = frame->error;
     const uint64_t addr = cr2_read();
     const char *stack = stack_guarded_at(addr);
-    const size_t overrun = stack && is_topmost_guard(addr) ? thread_stack_overrun(frame->rsp) : 0;
+    const bool below_stacks = !stack || is_topmost_guard(addr);
+    const size_t overrun = below_stacks ? thread_stack_overrun(addr, frame->rsp) : 0;
     if (overrun) {
         console_puts("stack overflow: a thread needs more than its ");
         put_decimal(overrun);

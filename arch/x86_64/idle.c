@@ -8,6 +8,7 @@
 #include "arch/x86_64/idle.h"
 #include "arch/x86_64/irq.h"
 #include "arch/x86_64/lapic.h"
+#include "lib/preempt.h"
 #include "lib/tick_scale.h"
 #include "port/clock.h"
 #include "port/cpu.h"
@@ -21,9 +22,12 @@ static struct {
 
 static bool fences_are_lost; /* see settle_stores() */
 
+static uint64_t halted_cycles;
+
 static void on_timer(void)
 {
     timer.armed_us = UINT64_MAX;
+    preempt_tick();
 }
 
 void idle_init(void)
@@ -66,6 +70,18 @@ static bool arm_timer(uint64_t deadline_us)
     return true;
 }
 
+void cpu_tick_arm(uint32_t us)
+{
+    irq_disable();
+    (void)arm_timer(clock_now_us() + us);
+    irq_enable();
+}
+
+uint64_t cpu_halted_cycles(void)
+{
+    return halted_cycles;
+}
+
 /*
  * A fence in all but name. QEMU's TCG translates fences and locked instructions of a single processor to nothing, while
  * its devices run on another core of the host. A port access takes QEMU's lock, and so waits until what we
@@ -88,5 +104,8 @@ void cpu_idle(uint64_t deadline_us, bool (*work)(void *arg), void *arg)
         return;
     }
     /* An interrupt that is pending now is taken after the instruction that follows sti: it ends the halt. */
+    const uint64_t from = cpu_cycles();
+
     __asm__ volatile("sti; hlt" : : : "memory");
+    halted_cycles += cpu_cycles() - from;
 }

@@ -8,6 +8,7 @@
 #include "arch/x86_64/lapic.h"
 #include "arch/x86_64/pic.h"
 #include "lib/check.h"
+#include "lib/preempt.h"
 #include "lib/types.h"
 #include "port/irq.h"
 
@@ -35,7 +36,7 @@ static void (*timer_handler)(void);
 static uint64_t taken; /* interrupts, all classes */
 static bool have_lapic;
 
-void irq_dispatch(uint64_t vector);
+bool irq_dispatch(uint64_t vector);
 
 static void take_line(uint8_t line)
 {
@@ -47,24 +48,49 @@ static void take_line(uint8_t line)
     pic_end(line, in_service);
 }
 
-/* From isr.S, with interrupts off, on the interrupt stack. */
-void irq_dispatch(uint64_t vector)
+static void take_message(uint64_t vector)
 {
-    taken++;
-    if (vector < VECTOR_PIC + PIC_LINES) {
-        take_line((uint8_t)(vector - VECTOR_PIC));
-        return;
-    }
-    if (vector == VECTOR_SPURIOUS)
-        return; /* not in service, so there is nothing to end: SDM vol. 3A §10.9 */
-    if (vector == VECTOR_TIMER) {
-        if (timer_handler)
-            timer_handler();
-    } else if (vector - VECTOR_MSI < msi_count) {
+    if (vector - VECTOR_MSI < msi_count) {
         const struct handler *h = &msi_handlers[vector - VECTOR_MSI];
+
         h->fn(h->arg);
+        preempt_want(PREEMPT_TURN);
     }
     lapic_end_of_interrupt();
+}
+
+static void take_timer(void)
+{
+    if (timer_handler)
+        timer_handler();
+    lapic_end_of_interrupt();
+}
+
+static void take(uint64_t vector)
+{
+    if (vector < VECTOR_PIC + PIC_LINES) {
+        take_line((uint8_t)(vector - VECTOR_PIC));
+        preempt_want(PREEMPT_TURN);
+    } else if (vector == VECTOR_TIMER) {
+        take_timer();
+    } else if (vector !=
+               VECTOR_SPURIOUS) { /* which has nothing in service to end: SDM vol. 3A §10.9 */
+        take_message(vector);
+    }
+}
+
+/*
+ * From isr.S, with interrupts off, on the interrupt stack. True: a program was interrupted and there is something to do
+ * before it goes on; the depth is then raised for it.
+ */
+bool irq_dispatch(uint64_t vector)
+{
+    taken++;
+    take(vector);
+    if (preempt_depth > 0 || !preempt_wanted)
+        return false;
+    preempt_depth = 1;
+    return true;
 }
 
 int irq_init(void)

@@ -6,6 +6,7 @@
 #include "arch/x86_64/cpu.h"
 #include "arch/x86_64/cpu_regs.h"
 #include "lib/page_alloc.h"
+#include "port/guard.h"
 #include "port/mmio.h"
 
 /* SDM vol. 3A §4.5, tables 4-14 to 4-20. */
@@ -248,6 +249,44 @@ bool paging_is_mapped(uint64_t addr, uint64_t len)
         addr = (addr & ~(level_bytes(level) - 1)) + level_bytes(level);
     }
     return true;
+}
+
+/* ---- guard pages: lib/thread.c unmaps a page below each stack ---- */
+
+/* The page that `entry` maps at `level` becomes a table of the next smaller ones, with the same rights. */
+static bool split(uint64_t *entry, unsigned level)
+{
+    uint64_t *below = take_table();
+    if (!below)
+        return false;
+    const uint64_t flags = *entry & ~PTE_ADDR & (level - 1 == LEVEL_SMALL ? ~PTE_LARGE : ~0ull);
+    uint64_t addr = *entry & PTE_ADDR;
+    for (unsigned i = 0; i < ENTRIES; i++, addr += level_bytes(level - 1))
+        below[i] = addr | flags;
+    __atomic_store_n(entry, (uintptr_t)below | PTE_PRESENT | PTE_WRITE, __ATOMIC_RELEASE);
+    return true;
+}
+
+bool guard_page_set(void *page)
+{
+    const uint64_t addr = (uintptr_t)page;
+    unsigned level;
+    uint64_t *entry = find_entry(addr, &level);
+    while (level > LEVEL_SMALL) {
+        if (!split(entry, level))
+            return false;
+        entry = find_entry(addr, &level);
+    }
+    *entry &= ~PTE_PRESENT;
+    tlb_forget(addr);
+    return true;
+}
+
+void guard_page_clear(void *page)
+{
+    unsigned level;
+    *find_entry((uintptr_t)page, &level) |= PTE_PRESENT;
+    tlb_forget((uintptr_t)page);
 }
 
 static bool in_reach(uint64_t phys, uint64_t len)

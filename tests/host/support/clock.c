@@ -29,6 +29,11 @@ uint64_t clock_now_us(void)
     return clock_now_ns() / 1000;
 }
 
+uint64_t clock_cycles_ns(uint64_t cycles)
+{
+    return cycles; /* support/cpu.c counts nanoseconds */
+}
+
 uint64_t clock_wall_us(void)
 {
     return (read_ns(CLOCK_REALTIME) + advanced_ns) / 1000;
