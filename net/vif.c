@@ -437,3 +437,8 @@ void vif_disarm(struct vif *vif)
         vif->dev->ops->disarm(vif->dev);
     vif->armed = false;
 }
+
+const char *vif_name(const struct netif *netif)
+{
+    return CONTAINER_OF(netif, struct vif, netif)->dev->name;
+}

@@ -70,4 +70,7 @@ void vif_tick(struct vif *vif);
 bool vif_arm(struct vif *vif);
 void vif_disarm(struct vif *vif);
 
+/* The NIC's name in the log, "net0"; netif is a vif's. */
+const char *vif_name(const struct netif *netif);
+
 #endif

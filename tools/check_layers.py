@@ -15,7 +15,7 @@ C_HEADERS = r"(assert|ctype|errno|inttypes|limits|math|reent|setjmp|signal|stdal
             r"stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|time|unistd|fcntl|sys/(types|stat|time|times|" \
             r"reent|param|select|uio|ioctl|wait|lock|config|iosupport|sched|_[a-z]+)|poll|pthread|semaphore|sched)\.h$"
 LWIP = r"(lwip/|netif/|arch/(cc|sys_arch|perf)\.h$|lwipopts\.h$|lwip_hooks\.h$)"
-SOCKETS = r"(sys/(socket|un|poll)|netinet/(in|tcp|ip|udp)|arpa/inet|netdb|net/if)\.h$"
+SOCKETS = r"(sys/(socket|un|poll|epoll|eventfd|sendfile)|netinet/(in|tcp|ip|udp|ip_icmp|icmp6)|arpa/inet|netdb|net/if|ifaddrs)\.h$"
 ALLOWED = {
     "apps": [C_HEADERS, LWIP, SOCKETS, r"apps/", r"net/[a-z0-9_]+\.h$", r"lib/", r"port/clock\.h$"],
     "net": [C_HEADERS, LWIP, SOCKETS, r"net/", r"drivers/netdev\.h$", r"lib/", r"port/"],
