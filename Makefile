@@ -60,10 +60,7 @@ MACHINE := -std=gnu11 -O2 -g -ffreestanding -fbuiltin -mno-red-zone -fno-pic -fn
            -fno-omit-frame-pointer -fno-common -fno-asynchronous-unwind-tables $(SAME)
 SYSTEM   = -nostdinc -isystem include -isystem $(NEWLIB)/include -isystem $(GCC_INCLUDE)
 WITH_LWIP := -Inet -Inet/lwip_port -isystem $(LWIP)/src/include
-# What lib/newlib/ offers beyond C; newlib's headers declare it only when told.
-POSIX := -D_POSIX_TIMERS=1 -D_POSIX_MONOTONIC_CLOCK=200112L -D_POSIX_CPUTIME=1 -D_POSIX_THREAD_CPUTIME=1 \
-         -D__LINUX_ERRNO_EXTENSIONS__
-KERNEL   = $(MACHINE) $(POSIX) -I. -Iarch/x86_64/include -Iinclude
+KERNEL   = $(MACHINE) -I. -Iarch/x86_64/include -Iinclude
 
 # What differs by layer. Nothing below the C library touches vector registers, so that interrupts need not save
 # them; a short loop or a small copy is quicker without them, too. C library and apps may.
@@ -150,7 +147,7 @@ $(B)/kernel.o: $(B)/inner.o tools/mkentries.py
 	@$(CC) -fno-lto -nostdlib -r $(B)/renamed.o $(B)/entries.o -o $@.new && mv $@.new $@
 
 # boot/init.c calls image_network weakly: where the link gives it no value, lwIP and the drivers fall away.
-NO_NETWORK := hello test/crash test/libc test/modules test/sleep
+NO_NETWORK := hello test/cat test/crash test/files test/libc test/modules test/sleep
 network = $(if $(filter $(1),$(NO_NETWORK)),,-Wl,--defsym=image_network=boot_network -Wl,-u,boot_network)
 
 # Linked twice: the second time with the names of the first. They come last, so nothing shifts.

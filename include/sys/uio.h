@@ -24,4 +24,8 @@ ssize_t writev(int fd, const struct iovec *iov, int count);
 }
 #endif
 
+/* The same at an offset, which stays where it is (Linux, BSD). ESPIPE for what has none. */
+ssize_t preadv(int fd, const struct iovec *iov, int count, off_t at);
+ssize_t pwritev(int fd, const struct iovec *iov, int count, off_t at);
+
 #endif

@@ -1,91 +1,210 @@
-/*
- * Files under their POSIX names, over lib/fd.h. There is no file system: what has a path doesn't exist.
- */
+/* Files under their POSIX names, over lib/fd.h and lib/vfs.h: descriptors, and paths to open them by. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "lib/fd.h"
+#include "lib/newlib/at.h"
+#include "lib/newlib/result.h"
+#include "lib/vfs.h"
 
-/* A negative errno becomes -1 with errno set; everything else is handed on. */
-static long result(long value)
-{
-    if (value >= 0)
-        return value;
-    errno = (int)-value;
-    return -1;
-}
-
-static int no_such_path(void)
-{
-    errno = ENOENT;
-    return -1;
-}
-
-/* newlib's read() and write() count in int here; a longer transfer is a short one, as POSIX allows. */
+/* newlib's read() and write() may count in int; a longer transfer is a short one, as POSIX allows. */
 _READ_WRITE_RETURN_TYPE read(int fd, void *buf, size_t len)
 {
-    return (_READ_WRITE_RETURN_TYPE)result(fd_read(fd, buf, size_min(len, INT_MAX)));
+    return (_READ_WRITE_RETURN_TYPE)posix_result(fd_read(fd, buf, size_min(len, INT_MAX)));
 }
 
 _READ_WRITE_RETURN_TYPE write(int fd, const void *buf, size_t len)
 {
-    return (_READ_WRITE_RETURN_TYPE)result(fd_write(fd, buf, size_min(len, INT_MAX)));
+    return (_READ_WRITE_RETURN_TYPE)posix_result(fd_write(fd, buf, size_min(len, INT_MAX)));
 }
 
 int close(int fd)
 {
-    return (int)result(fd_close(fd));
+    return (int)posix_result(fd_close(fd));
 }
 
 off_t lseek(int fd, off_t offset, int whence)
 {
-    return result(fd_seek(fd, offset, whence));
+    return posix_result(fd_seek(fd, offset, whence));
 }
 
 int fstat(int fd, struct stat *st)
 {
-    return (int)result(fd_stat(fd, st));
+    return (int)posix_result(fd_stat(fd, st));
 }
 
 int isatty(int fd)
 {
-    return result(fd_isatty(fd)) > 0;
+    return posix_result(fd_isatty(fd)) > 0;
+}
+
+/* ---- open ---- */
+
+static int open_at(int dir, const char *path, int flags, mode_t mode)
+{
+    struct inode *at;
+    struct file *f, *base;
+    int result = at_begin(dir, path, &at, &base);
+
+    if (result)
+        return result;
+    result = vfs_open(at, path, flags, mode, &f);
+    at_end(base);
+    if (result)
+        return result;
+    result = fd_install(f, 0, (flags & O_CLOEXEC) != 0);
+    if (result < 0)
+        file_put(f);
+    return result;
+}
+
+static mode_t mode_argument(int flags, va_list args)
+{
+    return flags & O_CREAT ? (mode_t)va_arg(args, int) : 0;
 }
 
 int open(const char *path, int flags, ...)
 {
-    (void)path;
-    (void)flags;
-    return no_such_path();
+    va_list args;
+
+    va_start(args, flags);
+    const mode_t mode = mode_argument(flags, args);
+
+    va_end(args);
+    return (int)posix_result(open_at(AT_FDCWD, path, flags, mode));
 }
 
-int stat(const char *path, struct stat *st)
+int openat(int dir, const char *path, int flags, ...)
 {
-    (void)path;
-    (void)st;
-    return no_such_path();
+    va_list args;
+
+    va_start(args, flags);
+    const mode_t mode = mode_argument(flags, args);
+
+    va_end(args);
+    return (int)posix_result(open_at(dir, path, flags, mode));
 }
 
-int unlink(const char *path)
+int creat(const char *path, mode_t mode)
 {
-    (void)path;
-    return no_such_path();
+    return (int)posix_result(open_at(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode));
 }
 
-int link(const char *from, const char *to)
+/* ---- at an offset ---- */
+
+static ssize_t at_offset(int fd, const struct iovec *iov, int count, off_t at,
+                         ssize_t (*move)(struct file *, const struct iovec *, size_t, off_t))
 {
-    (void)from;
-    (void)to;
-    return no_such_path();
+    struct file *f = fd_get(fd);
+
+    if (!f)
+        return -EBADF;
+    const ssize_t done =
+        count < 0 || count > FD_IOV_MAX ? -EINVAL : move(f, iov, (size_t)count, at);
+
+    file_put(f);
+    return done;
 }
 
-int mkdir(const char *path, mode_t mode)
+ssize_t pread(int fd, void *buf, size_t len, off_t at)
 {
-    (void)path;
-    (void)mode;
-    errno = EROFS;
-    return -1;
+    const struct iovec iov = {.iov_base = buf, .iov_len = len};
+
+    return posix_result(at_offset(fd, &iov, 1, at, vfs_pread));
+}
+
+ssize_t pwrite(int fd, const void *buf, size_t len, off_t at)
+{
+    const struct iovec iov = {.iov_base = (void *)(uintptr_t)buf, .iov_len = len};
+
+    return posix_result(at_offset(fd, &iov, 1, at, vfs_pwrite));
+}
+
+ssize_t preadv(int fd, const struct iovec *iov, int count, off_t at)
+{
+    return posix_result(at_offset(fd, iov, count, at, vfs_pread));
+}
+
+ssize_t pwritev(int fd, const struct iovec *iov, int count, off_t at)
+{
+    return posix_result(at_offset(fd, iov, count, at, vfs_pwrite));
+}
+
+int ftruncate(int fd, off_t size)
+{
+    struct file *f = fd_get(fd);
+    const int result = f ? vfs_truncate_file(f, size) : -EBADF;
+
+    if (f)
+        file_put(f);
+    return (int)posix_result(result);
+}
+
+/* ---- what asks nothing of memory ---- */
+
+static int known(int fd)
+{
+    struct file *f = fd_get(fd);
+
+    if (!f)
+        return (int)posix_result(-EBADF);
+    file_put(f);
+    return 0;
+}
+
+int fsync(int fd)
+{
+    return known(fd);
+}
+
+int fdatasync(int fd)
+{
+    return known(fd);
+}
+
+void sync(void)
+{
+}
+
+/* One process: whoever asks for a lock already is the only one who could hold it. */
+int flock(int fd, int operation)
+{
+    const int how = operation & ~LOCK_NB;
+
+    if (how != LOCK_SH && how != LOCK_EX && how != LOCK_UN)
+        return (int)posix_result(-EINVAL);
+    return known(fd);
+}
+
+int posix_fadvise(int fd, off_t offset, off_t len, int advice)
+{
+    (void)offset;
+    (void)len;
+    (void)advice;
+    struct file *f = fd_get(fd);
+
+    if (!f)
+        return EBADF;
+    file_put(f);
+    return 0;
+}
+
+int posix_fallocate(int fd, off_t offset, off_t len)
+{
+    struct stat st;
+
+    if (offset < 0 || len <= 0)
+        return EINVAL;
+    if (fd_stat(fd, &st))
+        return EBADF;
+    if (offset + len <= st.st_size)
+        return 0;
+    return ftruncate(fd, offset + len) ? errno : 0;
 }

@@ -1,0 +1,322 @@
+/* From a path to an inode (POSIX.1-2017 §4.13). */
+#include <errno.h>
+#include <string.h>
+
+#include "lib/boot_info.h"
+#include "lib/check.h"
+#include "lib/log.h"
+#include "lib/tar.h"
+#include "lib/vfs_impl.h"
+
+static struct inode *root, *working_dir;
+
+/* ---- the tree's beginning ---- */
+
+/* What an archive has under a name of ours must be a directory; anything else gives way. */
+struct inode *dir_make(struct inode *parent, const char *name, mode_t mode)
+{
+    struct inode *dir = dir_find(parent, name, strlen(name));
+
+    if (dir && dir->kind == INODE_DIR)
+        return dir;
+    if (dir)
+        dir_remove(parent, name, strlen(name));
+    dir = inode_new(INODE_DIR, mode);
+    if (!dir || dir_add(parent, name, strlen(name), dir))
+        panic("no memory for the directory %s", name);
+    return dir;
+}
+
+/* The last part of a module's first word, or its number. */
+static size_t module_name(const struct boot_module *module, size_t index, char *out)
+{
+    const char *text = module->text;
+    const size_t word = strcspn(text, " \t");
+    size_t from = word;
+
+    while (from > 0 && text[from - 1] != '/')
+        from--;
+    const size_t len = word - from;
+
+    if (len > 0 && len <= VFS_NAME_MAX && !(text[from] == '.' && len <= 2)) {
+        memcpy(out, text + from, len);
+        return len;
+    }
+    out[0] = (char)('0' + index / 10);
+    out[1] = (char)('0' + index % 10);
+    return 2;
+}
+
+static void module_as_file(const struct boot_module *module, size_t index)
+{
+    char name[VFS_NAME_MAX + 1];
+    const size_t len = module_name(module, index, name);
+    struct inode *dir = dir_make(root, "modules", 0555);
+    struct inode *node = inode_new(INODE_FILE, 0444);
+
+    if (!node || dir_add(dir, name, len, node)) {
+        log_warn("vfs", "module %u, \"%.*s\", is left out: its name is taken, or no memory",
+                 (unsigned)index, (int)len, name);
+        if (node)
+            inode_release(node);
+        return;
+    }
+    dir->read_only = true;
+    node->read_only = true;
+    node->file.fixed = module->data;
+    node->file.fixed_size = module->len;
+}
+
+static void mount_modules(void)
+{
+    for (size_t i = 0; i < boot_info.module_count; i++) {
+        const struct boot_module *module = &boot_info.modules[i];
+
+        if (tar_looks_like(module->data, module->len))
+            vfs_mount_tar(root, module->data, module->len, module->text);
+        else
+            module_as_file(module, i);
+    }
+}
+
+struct inode *vfs_root(void)
+{
+    if (root)
+        return root;
+    root = inode_new(INODE_DIR, 0755);
+    if (!root)
+        panic("no memory for the root directory");
+    root->names = 1; /* never freed */
+    working_dir = root;
+    working_dir->users++;
+    mount_modules();
+    dir_make(root, "tmp", 01777)->read_only = false;
+    vfs_devices_init(root);
+    root->read_only = true;
+    return root;
+}
+
+/* ---- the walk ---- */
+
+/* The path that is still to go, without slashes at its end; a link's target is put before the rest. */
+struct rest {
+    char text[VFS_PATH_MAX];
+    size_t at; /* the next character */
+    unsigned links;
+    bool wants_dir; /* there were slashes at the end */
+};
+
+/* No slash in front, none behind. */
+static void trim(struct rest *rest)
+{
+    size_t end = rest->at + strlen(rest->text + rest->at);
+
+    while (end > rest->at && rest->text[end - 1] == '/') {
+        rest->text[--end] = '\0';
+        rest->wants_dir = true;
+    }
+    while (rest->text[rest->at] == '/')
+        rest->at++;
+}
+
+static int rest_push(struct rest *rest, const char *target)
+{
+    const size_t left = strlen(rest->text + rest->at), len = strlen(target);
+
+    if (++rest->links > VFS_SYMLINKS_MAX)
+        return -ELOOP;
+    if (len + 1 + left >= sizeof rest->text)
+        return -ENAMETOOLONG;
+    memmove(rest->text + len + 1, rest->text + rest->at, left + 1);
+    memcpy(rest->text, target, len);
+    rest->text[len] = left > 0 ? '/' : '\0';
+    rest->at = 0;
+    trim(rest);
+    return 0;
+}
+
+/* The next name into *place. */
+static int next_name(struct rest *rest, struct place *place)
+{
+    const char *name = rest->text + rest->at;
+    const size_t len = strcspn(name, "/");
+
+    if (len > VFS_NAME_MAX)
+        return -ENAMETOOLONG;
+    memcpy(place->name, name, len);
+    place->name[len] = '\0';
+    place->name_len = len;
+    rest->at += len;
+    while (rest->text[rest->at] == '/')
+        rest->at++;
+    return 0;
+}
+
+/* The path ends in this directory itself, or goes on from it. */
+static void stand_in(struct inode *dir, struct place *place)
+{
+    *place = (struct place){.dir = dir, .node = dir};
+}
+
+static bool is_dots(const struct place *place)
+{
+    return strcmp(place->name, ".") == 0 || strcmp(place->name, "..") == 0;
+}
+
+static int step_dots(struct inode *dir, struct place *place)
+{
+    if (place->name_len == 1 || dir == root) {
+        stand_in(dir, place);
+        return 0;
+    }
+    if (!dir->dir.parent)
+        return -ENOENT; /* it was removed */
+    stand_in(dir->dir.parent, place);
+    return 0;
+}
+
+static int follow_link(struct rest *rest, struct place *place)
+{
+    const char *target = place->node->target;
+    const int err = rest_push(rest, target);
+
+    stand_in(target[0] == '/' ? root : place->dir, place);
+    return err;
+}
+
+/* One name further, from the directory *place stands in. */
+static int step(struct rest *rest, bool follow, struct place *place)
+{
+    struct inode *dir = place->node;
+
+    if (dir->kind != INODE_DIR)
+        return -ENOTDIR;
+    const int err = next_name(rest, place);
+
+    if (err)
+        return err;
+    if (is_dots(place))
+        return step_dots(dir, place);
+    place->dir = dir;
+    place->node = dir_find(dir, place->name, place->name_len);
+
+    const bool last = rest->text[rest->at] == '\0';
+
+    if (!place->node)
+        return last ? 0 : -ENOENT;
+    if (place->node->kind == INODE_SYMLINK && (!last || follow || rest->wants_dir))
+        return follow_link(rest, place);
+    return 0;
+}
+
+static int start(struct inode *at, const char *path, struct rest *rest, struct place *place)
+{
+    const size_t len = strnlen(path, sizeof rest->text);
+
+    if (len == 0)
+        return -ENOENT;
+    if (len >= sizeof rest->text)
+        return -ENAMETOOLONG;
+    memcpy(rest->text, path, len + 1);
+    rest->at = 0;
+    rest->links = 0;
+    rest->wants_dir = false;
+    trim(rest);
+    vfs_root();
+    stand_in(path[0] == '/' ? root : at ? at : working_dir, place);
+    return 0;
+}
+
+int vfs_walk(struct inode *at, const char *path, bool follow, struct place *place)
+{
+    struct rest rest;
+    int err = start(at, path, &rest, place);
+
+    while (!err && rest.text[rest.at] != '\0')
+        err = step(&rest, follow, place);
+    if (err)
+        return err;
+    place->must_be_dir = rest.wants_dir;
+    if (place->must_be_dir && place->node && place->node->kind != INODE_DIR)
+        return -ENOTDIR;
+    return 0;
+}
+
+int vfs_find(struct inode *at, const char *path, bool follow, struct inode **node)
+{
+    struct place place;
+    const int err = vfs_walk(at, path, follow, &place);
+
+    if (err)
+        return err;
+    if (!place.node)
+        return -ENOENT;
+    *node = place.node;
+    return 0;
+}
+
+/* ---- the working directory ---- */
+
+static int change_to(struct inode *node)
+{
+    if (node->kind != INODE_DIR)
+        return -ENOTDIR;
+    node->users++;
+    working_dir->users--;
+    inode_release(working_dir);
+    working_dir = node;
+    return 0;
+}
+
+int vfs_chdir(const char *path)
+{
+    struct inode *node;
+    const int err = vfs_find(NULL, path, true, &node);
+
+    return err ? err : change_to(node);
+}
+
+int vfs_chdir_file(struct file *f)
+{
+    struct inode *node = vfs_inode_of(f);
+
+    return node ? change_to(node) : -ENOTDIR;
+}
+
+static const struct dir_entry *entry_of(const struct inode *dir)
+{
+    const struct dir_entry *entry = dir->dir.parent->dir.first;
+
+    while (entry->node != dir)
+        entry = entry->next;
+    return entry;
+}
+
+ssize_t vfs_getcwd(char *buf, size_t len)
+{
+    char path[VFS_PATH_MAX];
+    size_t at = sizeof path - 1;
+
+    path[at] = '\0';
+    vfs_root();
+    for (const struct inode *dir = working_dir; dir != root; dir = dir->dir.parent) {
+        if (!dir->dir.parent)
+            return -ENOENT;
+        const struct dir_entry *entry = entry_of(dir);
+
+        if (entry->name_len + 1 > at)
+            return -ENAMETOOLONG;
+        at -= entry->name_len;
+        memcpy(path + at, entry->name, entry->name_len);
+        path[--at] = '/';
+    }
+    if (at == sizeof path - 1)
+        path[--at] = '/';
+
+    const size_t bytes = sizeof path - at;
+
+    if (bytes > len)
+        return -ERANGE;
+    memcpy(buf, path + at, bytes);
+    return (ssize_t)bytes;
+}
