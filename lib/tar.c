@@ -1,6 +1,5 @@
 #include "lib/tar.h"
 
-#include <errno.h>
 #include <string.h>
 
 /* POSIX.1-2017, pax, "ustar Interchange Format". GNU's differs in magic and from `prefix` on. */
@@ -24,14 +23,6 @@ struct header {
     char pad[12];
 };
 static_assert(sizeof(struct header) == TAR_BLOCK_BYTES, "ustar");
-
-/* What earlier entries said of the one that follows them. */
-struct overrides {
-    bool has_path, has_target, has_size, has_mtime;
-    char path[TAR_PATH_MAX], target[TAR_PATH_MAX];
-    uint64_t size;
-    int64_t mtime;
-};
 
 /* ---- numbers ---- */
 
@@ -154,6 +145,18 @@ static bool take_text(char *out, const uint8_t *text, size_t len)
     return true;
 }
 
+static void take_path(struct tar_overrides *o, const uint8_t *text, size_t len)
+{
+    o->has_path = take_text(o->path, text, len);
+    o->unfit |= !o->has_path;
+}
+
+static void take_target(struct tar_overrides *o, const uint8_t *text, size_t len)
+{
+    o->has_target = take_text(o->target, text, len);
+    o->unfit |= !o->has_target;
+}
+
 static bool take_decimal(const uint8_t *text, size_t len, uint64_t *out)
 {
     uint64_t value = 0;
@@ -173,23 +176,29 @@ static bool is_key(const uint8_t *record, size_t len, const char *key)
     return len == strlen(key) && memcmp(record, key, len) == 0;
 }
 
-static void take_record(struct overrides *o, const uint8_t *key, size_t key_len,
+static void take_record(struct tar_overrides *o, const uint8_t *key, size_t key_len,
                         const uint8_t *value, size_t len)
 {
+    static const char sparse[] = "GNU.sparse.";
     uint64_t n;
 
-    if (is_key(key, key_len, "path"))
-        o->has_path = take_text(o->path, value, len);
-    else if (is_key(key, key_len, "linkpath"))
-        o->has_target = take_text(o->target, value, len);
-    else if (is_key(key, key_len, "size") && take_decimal(value, len, &n))
-        o->size = n, o->has_size = true;
-    else if (is_key(key, key_len, "mtime") && take_decimal(value, len, &n))
-        o->mtime = (int64_t)(n & INT64_MAX), o->has_mtime = true;
+    if (is_key(key, key_len, "path")) {
+        take_path(o, value, len);
+    } else if (is_key(key, key_len, "linkpath")) {
+        take_target(o, value, len);
+    } else if (is_key(key, key_len, "size")) {
+        o->has_size = take_decimal(value, len, &o->size);
+        o->unfit |= !o->has_size;
+    } else if (is_key(key, key_len, "mtime")) {
+        o->has_mtime = take_decimal(value, len, &n); /* before 1970: the header's own will do */
+        o->mtime = (int64_t)(n & INT64_MAX);
+    } else if (key_len > sizeof sparse - 1 && memcmp(key, sparse, sizeof sparse - 1) == 0) {
+        o->unfit = true;
+    }
 }
 
-/* "LENGTH KEY=VALUE\n" …; LENGTH counts the whole record. A bad one ends the list. */
-static void take_pax(struct overrides *o, const uint8_t *data, size_t len)
+/* "LENGTH KEY=VALUE\n" …; LENGTH counts the whole record. False: a bad one, and what follows it is not known. */
+static bool take_pax(struct tar_overrides *o, const uint8_t *data, size_t len)
 {
     while (len > 0) {
         const uint8_t *blank = memchr(data, ' ', size_min(len, 20));
@@ -197,40 +206,83 @@ static void take_pax(struct overrides *o, const uint8_t *data, size_t len)
 
         if (!blank || !take_decimal(data, (size_t)(blank - data), &size) || size > len ||
             size < (size_t)(blank - data) + 3 || data[size - 1] != '\n')
-            return;
+            return false;
         const uint8_t *key = blank + 1, *end = data + size - 1;
         const uint8_t *equals = memchr(key, '=', (size_t)(end - key));
 
         if (!equals)
-            return;
+            return false;
         take_record(o, key, (size_t)(equals - key), equals + 1, (size_t)(end - equals - 1));
         data += size;
         len -= size;
     }
+    return true;
 }
 
-/* ---- entries ---- */
+/* ---- headers ---- */
 
 void tar_open(struct tar_reader *r, const uint8_t *data, size_t len)
 {
-    *r = (struct tar_reader){.data = data, .len = len};
+    r->data = data;
+    r->len = len;
+    r->at = 0;
+    r->lost = false;
+    r->skipped = r->damaged = 0;
 }
 
-static const struct header *next_header(struct tar_reader *r, int *result)
+static void lose(struct tar_reader *r)
 {
-    const struct header *h = (const struct header *)(const void *)(r->data + r->at);
-
-    *result = 0;
-    if (r->len - r->at < sizeof *h || is_zero(h))
-        return NULL;
-    *result = -EBADMSG;
-    if (!sum_is_right(h))
-        return NULL;
-    r->at += sizeof *h;
-    return h;
+    r->damaged += !r->lost;
+    r->lost = true;
 }
 
-/* The bytes behind a header; the reader goes on behind them. */
+/* The next block that is a header; the reader goes on behind it. NULL: the archive's end, or the memory's. */
+static const struct header *next_header(struct tar_reader *r)
+{
+    while (r->len - r->at >= sizeof(struct header)) {
+        const struct header *h = (const struct header *)(const void *)(r->data + r->at);
+        const bool zero = is_zero(h);
+
+        if (zero && !r->lost)
+            return NULL;
+        r->at += sizeof *h;
+        if (!zero && sum_is_right(h)) {
+            r->lost = false;
+            return h;
+        }
+        lose(r);
+    }
+    if (!r->lost && r->at < r->len)
+        r->damaged++; /* cut within a header */
+    r->at = r->len;
+    return NULL;
+}
+
+/* The old GNU sparse format lists more pieces in blocks behind the header; each says whether one more follows. */
+static void skip_sparse_lists(struct tar_reader *r, const struct header *h)
+{
+    const uint8_t *more = (const uint8_t *)h + 482;
+
+    while (*more && r->len - r->at >= TAR_BLOCK_BYTES) {
+        more = r->data + r->at + 504;
+        r->at += TAR_BLOCK_BYTES;
+    }
+}
+
+/* How many bytes follow the header. */
+static bool data_size(const struct header *h, const struct tar_overrides *o, uint64_t *size)
+{
+    *size = 0;
+    if (h->type >= '1' &&
+        h->type <= '6') /* links, devices, directories; some give a link its target's size */
+        return true;
+    if (!o->has_size || memchr("xgLK", h->type, 4))
+        return number(h->size, sizeof h->size, size);
+    *size = o->size;
+    return true;
+}
+
+/* The bytes behind a header; the reader goes on behind them. NULL: there are not as many. */
 static const uint8_t *take_data(struct tar_reader *r, uint64_t size)
 {
     const uint8_t *data = r->data + r->at;
@@ -241,21 +293,21 @@ static const uint8_t *take_data(struct tar_reader *r, uint64_t size)
     return data;
 }
 
-/* Entries that only speak of the next one. */
-static bool take_override(const struct header *h, struct overrides *o, const uint8_t *data,
-                          uint64_t size)
+/* Entries that only speak of the next one, or of all. */
+static bool take_override(const struct header *h, struct tar_overrides *o, const uint8_t *data,
+                          size_t size)
 {
     switch (h->type) {
     case 'x':
-        take_pax(o, data, (size_t)size);
+        o->unfit |= !take_pax(o, data, size);
         return true;
     case 'L':
-        o->has_path = take_text(o->path, data, (size_t)size);
+        take_path(o, data, size);
         return true;
     case 'K':
-        o->has_target = take_text(o->target, data, (size_t)size);
+        take_target(o, data, size);
         return true;
-    case 'g': /* for all that follow: nothing in it concerns us */
+    case 'g': /* nothing in it concerns us */
     case 'V': /* GNU: the archive's label */
         return true;
     default:
@@ -263,18 +315,19 @@ static bool take_override(const struct header *h, struct overrides *o, const uin
     }
 }
 
+/* ---- entries ---- */
+
 static bool kind_of(const struct header *h, struct tar_entry *e)
 {
+    const size_t len = strlen(e->path);
+
     switch (h->type) {
     case '0':
     case '\0':
-    case '7': { /* contiguous: an ordinary file */
-        const size_t len = strlen(e->path);
-
+    case '7': /* contiguous: an ordinary file */
         /* Before POSIX a directory was a file with a slash at its end. */
         e->kind = len > 0 && e->path[len - 1] == '/' ? TAR_DIR : TAR_FILE;
         return true;
-    }
     case '1':
         e->kind = TAR_HARDLINK;
         return true;
@@ -289,57 +342,71 @@ static bool kind_of(const struct header *h, struct tar_entry *e)
     }
 }
 
-/* False: to be left out. */
-static bool fill(const struct header *h, const struct overrides *o, struct tar_entry *e)
+static void fill_properties(const struct header *h, const struct tar_overrides *o,
+                            struct tar_entry *e)
 {
-    uint64_t mode = 0, mtime = 0;
+    uint64_t mode, mtime;
 
+    e->mode = e->kind == TAR_DIR ? 0755 : 0644;
+    if (number(h->mode, sizeof h->mode, &mode))
+        e->mode = (mode_t)(mode & 07777);
+    e->mtime = 0;
+    if (o->has_mtime)
+        e->mtime = o->mtime;
+    else if (number(h->mtime, sizeof h->mtime, &mtime))
+        e->mtime = (int64_t)(mtime & INT64_MAX);
+}
+
+/* False: to be left out. */
+static bool fill(const struct header *h, const struct tar_overrides *o, struct tar_entry *e)
+{
+    if (o->unfit)
+        return false;
     if (o->has_path)
-        memcpy(e->path, o->path, sizeof e->path);
+        memcpy(e->path, o->path, strlen(o->path) + 1);
     else
         header_path(h, e->path);
     if (o->has_target)
-        memcpy(e->target, o->target, sizeof e->target);
+        memcpy(e->target, o->target, strlen(o->target) + 1);
     else
         copy_field(e->target, h->linkname, sizeof h->linkname);
     if (!kind_of(h, e) || !clean(e->path))
         return false;
-    if (!number(h->mode, sizeof h->mode, &mode) || !number(h->mtime, sizeof h->mtime, &mtime))
-        return false;
-    e->mode = (mode_t)(mode & 07777);
-    e->mtime = o->has_mtime ? o->mtime : (int64_t)(mtime & INT64_MAX);
+    fill_properties(h, o, e);
     return e->kind != TAR_HARDLINK || clean(e->target);
 }
 
-int tar_next(struct tar_reader *r, struct tar_entry *e)
+static void forget_overrides(struct tar_overrides *o)
 {
-    struct overrides o = {0};
+    o->has_path = o->has_target = o->has_size = o->has_mtime = o->unfit = false;
+}
+
+bool tar_next(struct tar_reader *r, struct tar_entry *e)
+{
     const struct header *h;
-    int result;
 
-    while ((h = next_header(r, &result))) {
-        const bool own_size = o.has_size && (h->type == '0' || h->type == '\0');
-        uint64_t size = 0;
+    forget_overrides(&r->next);
+    while ((h = next_header(r))) {
+        uint64_t size;
 
-        if (own_size)
-            size = o.size;
-        else if (!number(h->size, sizeof h->size, &size))
-            return -EBADMSG;
-        if (h->type == '1' || h->type == '2' || h->type == '5')
-            size = 0; /* some programs give a link its target's size */
-        const uint8_t *data = take_data(r, size);
+        if (h->type == 'S')
+            skip_sparse_lists(r, h);
+        const uint8_t *data = data_size(h, &r->next, &size) ? take_data(r, size) : NULL;
 
-        if (!data)
-            return -EBADMSG;
-        if (take_override(h, &o, data, size))
+        if (!data) {
+            lose(r);
+            forget_overrides(&r->next);
             continue;
-        if (fill(h, &o, e)) {
+        }
+        if (take_override(h, &r->next, data, (size_t)size))
+            continue;
+        if (fill(h, &r->next, e)) {
             e->data = data;
             e->size = e->kind == TAR_FILE ? size : 0;
-            return 1;
+            return true;
         }
         r->skipped++;
-        o = (struct overrides){0};
+        forget_overrides(&r->next);
     }
-    return result;
+    return false;
 }

@@ -2,8 +2,9 @@
  * Read a tar archive that lies in memory: ustar (POSIX.1-1988), pax (POSIX.1-2017, pax: path, linkpath, size, mtime), GNU (long
  * names, base-256 numbers) and the old format before them.
  *
- * Nothing is copied but names. An archive may say anything: sizes are checked against what is there, names against
- * `..`, and a header whose checksum is wrong ends the reading.
+ * Nothing is copied but names. An archive may say anything: sizes are checked against what is there and names against
+ * `..`. Where a header is wrong the reading goes on at the next block that is one, as tar itself does; so a
+ * damaged archive loses what was damaged, and reading it takes one pass over its blocks at most.
  */
 #ifndef LIB_TAR_H
 #define LIB_TAR_H
@@ -21,17 +22,31 @@ struct tar_entry {
     char
         path[TAR_PATH_MAX]; /* relative, without "." and empty parts; "" is the archive's own top */
     char target
-        [TAR_PATH_MAX]; /* of a link. A hard link's is cleaned like path, a symbolic link's is as it was written */
-    mode_t mode;         /* permission bits */
-    int64_t mtime;       /* seconds since 1970 */
-    const uint8_t *data; /* of a file; in the archive */
+        [TAR_PATH_MAX]; /* of a link: a hard link's cleaned like path, a symbolic link's as written */
+    mode_t mode;        /* permission bits */
+    int64_t mtime;      /* seconds since 1970 */
+    const uint8_t *data; /* of a file: in the archive */
     uint64_t size;
 };
 
+/* What earlier entries said of the one that follows them. */
+struct tar_overrides {
+    bool has_path, has_target, has_size, has_mtime;
+    bool unfit; /* it can't be served as it is meant: a name too long, a sparse file */
+    char path[TAR_PATH_MAX], target[TAR_PATH_MAX];
+    uint64_t size;
+    int64_t mtime;
+};
+
+/* About 8 KiB: too much for a thread's stack. */
 struct tar_reader {
     const uint8_t *data; /* borrowed */
     size_t len, at;
-    uint32_t skipped; /* entries of other kinds (devices), or with a name that leads out */
+    bool lost; /* the block at `at` need not be a header */
+    uint32_t
+        skipped; /* entries of other kinds (devices, sparse files), or with a name that leads out */
+    uint32_t damaged; /* places where a header was wrong, or said more bytes than there are */
+    struct tar_overrides next;
 };
 
 /* True when the first block is a header with a right checksum. Constant time. */
@@ -39,10 +54,7 @@ bool tar_looks_like(const uint8_t *data, size_t len);
 
 void tar_open(struct tar_reader *r, const uint8_t *data, size_t len);
 
-/*
- * The next entry. 1: *e is filled; 0: the archive has ended; -EBADMSG: it is damaged here, or its last file is cut short, and what
- * was read before is all there is.
- */
-int tar_next(struct tar_reader *r, struct tar_entry *e);
+/* The next entry into *e. False: that was all. */
+bool tar_next(struct tar_reader *r, struct tar_entry *e);
 
 #endif

@@ -29,7 +29,7 @@ enum {
     VFS_PATH_MAX = 4096, /* PATH_MAX: the NUL included */
     VFS_NAME_MAX = 255,  /* NAME_MAX */
     VFS_SYMLINKS_MAX = 16,
-    VFS_ENTRIES_MAX = 200000, /* names in the tree; more of an archive are left out */
+    VFS_ENTRIES_MAX = 200000, /* names in the tree, in any case; see vfs_entry_limit() */
 };
 
 enum inode_kind { INODE_DIR, INODE_FILE, INODE_SYMLINK, INODE_DEVICE };
@@ -131,5 +131,7 @@ int vfs_device_open(struct inode *node, int flags, struct file **out);
 /* Hang an archive into the tree. Bad entries are counted and left out. Returns how many entries it took. */
 size_t vfs_mount_tar(struct inode *root, const uint8_t *data, size_t len, const char *name);
 size_t vfs_entry_count(void);
+/* How many names there may be: as many as fit into a quarter of the memory. More of an archive are left out; ENOSPC. */
+size_t vfs_entry_limit(void);
 
 #endif

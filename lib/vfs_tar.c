@@ -12,7 +12,7 @@ static struct timespec mtime_of(const struct tar_entry *e)
     return (struct timespec){.tv_sec = (time_t)e->mtime};
 }
 
-/* The directory called path[0..len) below dir, made if need be. NULL: a file is in the way, or no memory. */
+/* The directory called name[0..len) below dir, made if need be. NULL: a file is in the way, or no memory. */
 static struct inode *subdir(struct inode *dir, const char *name, size_t len)
 {
     struct inode *node = dir_find(dir, name, len);
@@ -44,12 +44,18 @@ static struct inode *parent_of(struct inode *root, const char *path, const char 
     return dir;
 }
 
+/* What an earlier entry put there. */
 static struct inode *find(struct inode *root, const char *path)
 {
-    const char *name;
-    struct inode *dir = parent_of(root, path, &name);
+    struct inode *node = root;
 
-    return dir ? dir_find(dir, name, strlen(name)) : NULL;
+    while (node && *path) {
+        const size_t len = strcspn(path, "/");
+
+        node = node->kind == INODE_DIR ? dir_find(node, path, len) : NULL;
+        path += len + (path[len] == '/');
+    }
+    return node;
 }
 
 /* The inode an entry stands for; NULL when it can't be. */
@@ -124,33 +130,57 @@ static bool add(struct inode *root, const struct tar_entry *e)
     return true;
 }
 
-size_t vfs_mount_tar(struct inode *root, const uint8_t *data, size_t len, const char *name)
-{
-    struct tar_entry *e = malloc(sizeof *e); /* two paths are too much for a thread's stack */
-    struct tar_reader reader;
-    size_t taken = 0, refused = 0;
-    int more = -ENOMEM;
+/* What a look at one archive found, besides entries that were taken. */
+struct losses {
+    size_t refused;
+    bool full; /* no more names may be in the tree */
+};
 
-    tar_open(&reader, data, len);
-    while (e && (more = tar_next(&reader, e)) > 0) {
-        if (vfs_entry_count() >= VFS_ENTRIES_MAX)
-            more = -ENOSPC;
-        if (more < 0)
-            break;
+static size_t mount(struct inode *root, struct tar_reader *reader, struct tar_entry *e,
+                    struct losses *losses)
+{
+    size_t taken = 0;
+
+    while (!losses->full && tar_next(reader, e)) {
         if (add(root, e))
             taken++;
         else
-            refused++;
+            losses->refused++;
+        losses->full = vfs_entry_count() >= vfs_entry_limit();
     }
-    free(e);
-    if (more < 0)
-        log_warn("vfs", "%.100s: %s after %u entries", name,
-                 more == -EBADMSG  ? "the archive is damaged or cut short"
-                 : more == -ENOSPC ? "too many entries"
-                                   : "no memory",
-                 (unsigned)taken);
-    if (refused + reader.skipped > 0)
-        log_warn("vfs", "%.100s: %u entries left out", name, (unsigned)(refused + reader.skipped));
-    log_debug("vfs", "%.100s: %u entries", name, (unsigned)taken);
+    return taken;
+}
+
+static void tell(const char *name, size_t taken, const struct tar_reader *reader,
+                 const struct losses *losses)
+{
+    const unsigned left_out = (unsigned)(losses->refused + reader->skipped);
+
+    if (left_out == 0 && reader->damaged == 0 && !losses->full)
+        log_debug("vfs", "%.100s: %u entries", name, (unsigned)taken);
+    else
+        log_warn("vfs",
+                 "%.100s: %u entries are served, %u left out; damaged or cut short at %u places%s",
+                 name, (unsigned)taken, left_out, (unsigned)reader->damaged,
+                 losses->full ? "; the rest is left out, there are too many" : "");
+}
+
+size_t vfs_mount_tar(struct inode *root, const uint8_t *data, size_t len, const char *name)
+{
+    struct {
+        struct tar_reader reader;
+        struct tar_entry entry;
+    } *work = malloc(sizeof *work); /* four paths are too much for a thread's stack */
+    struct losses losses = {0};
+
+    if (!work) {
+        log_warn("vfs", "%.100s: no memory to read it", name);
+        return 0;
+    }
+    tar_open(&work->reader, data, len);
+    const size_t taken = mount(root, &work->reader, &work->entry, &losses);
+
+    tell(name, taken, &work->reader, &losses);
+    free(work);
     return taken;
 }

@@ -4,10 +4,14 @@
 #include <string.h>
 
 #include "lib/check.h"
+#include "lib/page_alloc.h"
 #include "lib/vfs_impl.h"
 #include "port/clock.h"
 
-enum { BUCKETS_MIN = 64 };
+enum {
+    BUCKETS_MIN = 64,
+    BYTES_PER_NAME = 512 /* an inode, a name and its place in the table, generously */
+};
 
 static struct {
     struct dir_entry **buckets;
@@ -19,6 +23,11 @@ static struct {
 size_t vfs_entry_count(void)
 {
     return tree.entry_count;
+}
+
+size_t vfs_entry_limit(void)
+{
+    return size_min(page_total_count() * (PAGE_BYTES / BYTES_PER_NAME / 4), VFS_ENTRIES_MAX);
 }
 
 struct timespec vfs_now(void)
@@ -179,7 +188,7 @@ int dir_add(struct inode *dir, const char *name, size_t name_len, struct inode *
 {
     if (dir_entry_find(dir, name, name_len))
         return -EEXIST;
-    if (tree.entry_count >= VFS_ENTRIES_MAX)
+    if (tree.entry_count >= vfs_entry_limit())
         return -ENOSPC;
     if (table_grow())
         return -ENOMEM;
