@@ -96,7 +96,12 @@ $(NEWLIB)-src.stamp: tools/fetch_deps.sh tools/deps.lock $(if $(NEWLIB_SRC),FORC
 $(NEWLIB)/stamp: tools/build_newlib.sh $(NEWLIB)-src.stamp
 	@CC=$(CC) tools/build_newlib.sh $(NEWLIB)-src $(NEWLIB)
 
-deps: $(LWIP).stamp $(NEWLIB)/stamp ## fetch lwIP and newlib, build newlib; LWIP_SRC= NEWLIB_SRC= name a folder or archive
+# Programs of other people, in images and, for tests, on the host: their sources, unmodified.
+PORTS := iperf3 netperf lua
+$(PORTS:%=$(DEPS)/%.stamp): $(DEPS)/%.stamp: tools/fetch_deps.sh tools/deps.lock $(if $(strip $(IPERF3_SRC) $(NETPERF_SRC) $(LUA_SRC)),FORCE) | $(call setup,build)
+	@tools/fetch_deps.sh $* $(DEPS)/$* $(DEPS)/dl $($(shell echo $* | tr a-z A-Z)_SRC)
+
+deps: $(LWIP).stamp $(NEWLIB)/stamp $(PORTS:%=$(DEPS)/%.stamp) ## fetch all sources, build newlib; LWIP_SRC= NEWLIB_SRC= IPERF3_SRC= NETPERF_SRC= LUA_SRC= name a folder or archive
 
 # ---- The image -----------------------------------------------------------------------------------
 
@@ -150,8 +155,19 @@ $(B)/kernel.o: $(B)/inner.o tools/mkentries.py
 NO_NETWORK := hello test/cat test/crash test/files test/libc test/modules test/sleep
 network = $(if $(filter $(1),$(NO_NETWORK)),,-Wl,--defsym=image_network=boot_network -Wl,-u,boot_network)
 
+# $(call port,app,dependency,files below it,flags): other people's files in apps/<app>, in their own flags, without warnings: they
+# are not ours to mend. They find our config.h in apps/<app>, and each other.
+define port
+PORT_OBJ.$(1) := $(3:%=$(B)/obj/$(2)/%.o)
+$(B)/obj/$(2)/%.o: $(B)/flags $(NEWLIB)/stamp $(DEPS)/$(2).stamp $(wildcard apps/$(1)/*.h)
+	@mkdir -p $$(@D)
+	@echo "  CC    $(2)/$$*"
+	@$$(CC) $$(KERNEL) -fno-lto -Iapps/$(1) -I$(DEPS)/$(2)/src $(4) $$(SYSTEM) -w -frandom-seed=$$* -MMD -MP -c $(DEPS)/$(2)/$$* -o $$@
+endef
+-include $(wildcard apps/*/port.mk)
+
 # Linked twice: the second time with the names of the first. They come last, so nothing shifts.
-app_obj = $(patsubst %,$(B)/obj/%.o,$(sort $(wildcard apps/$(1)/*.c $(1:test/%=tests/boot/apps/%)/*.c)))
+app_obj = $(patsubst %,$(B)/obj/%.o,$(sort $(wildcard apps/$(1)/*.c $(1:test/%=tests/boot/apps/%)/*.c))) $(PORT_OBJ.$(1))
 .SECONDEXPANSION:
 $(B)/%.debug: $$(or $$(call app_obj,$$*),$$(error apps/$$* has no C file, so there is no such app)) $(B)/kernel.o linker.ld tools/mksyms.py
 	@echo "  LINK  $@"
