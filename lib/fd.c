@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 
 #include "lib/check.h"
+#include "lib/epoll.h"
 #include "lib/page_alloc.h"
 
 enum { BYTES_PER_FD = 16 * 1024, BITS = 64 };
@@ -35,6 +36,7 @@ int file_put(struct file *f)
     ASSERT(f->refs > 0);
     if (--f->refs > 0)
         return 0;
+    epoll_forget(f);
     return f->ops->close ? f->ops->close(f) : 0;
 }
 

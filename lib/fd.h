@@ -24,6 +24,7 @@ enum {
 };
 
 struct file;
+struct epoll_item;
 
 /*
  * What an object can do. `f` is borrowed; it stays alive during the call, even if every
@@ -50,9 +51,10 @@ struct file_ops {
 
 struct file {
     const struct file_ops *ops;
-    uint32_t refs;        /* 1 after file_init */
-    int flags;            /* O_ACCMODE, O_NONBLOCK, O_APPEND */
-    struct waitq waiters; /* threads and poll sets waiting for a change of ops->poll() */
+    uint32_t refs;               /* 1 after file_init */
+    int flags;                   /* O_ACCMODE, O_NONBLOCK, O_APPEND */
+    struct waitq waiters;        /* threads and poll sets waiting for a change of ops->poll() */
+    struct epoll_item *watchers; /* its entries in epoll sets */
 };
 
 /* An object begins its life, with one reference for whoever made it. */

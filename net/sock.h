@@ -5,7 +5,7 @@
  * a negative errno instead of setting errno; net/posix/ gives them their POSIX names. Where POSIX
  * leaves a choice they do what Linux does. They may wait, so they are for threads, not for callbacks.
  *
- * AF_INET and AF_INET6 (dual-stack unless IPV6_V6ONLY), SOCK_STREAM and SOCK_DGRAM.
+ * AF_INET and AF_INET6 (dual-stack unless IPV6_V6ONLY), SOCK_STREAM and SOCK_DGRAM; AF_UNIX within the image.
  */
 #ifndef NET_SOCK_H
 #define NET_SOCK_H
@@ -21,6 +21,9 @@ enum {
 /* type may carry SOCK_NONBLOCK and SOCK_CLOEXEC. Returns a descriptor; -EAFNOSUPPORT, -EPROTONOSUPPORT,
  * -ESOCKTNOSUPPORT, -EINVAL, -EMFILE, -ENOBUFS. */
 int sock_socket(int domain, int type, int protocol);
+
+/* Two connected sockets of AF_UNIX. Returns 0; the errors of sock_socket(); -EOPNOTSUPP for other families. */
+int sock_socketpair(int domain, int type, int protocol, int fds[2]);
 
 int sock_bind(int fd, const struct sockaddr *addr, socklen_t len);
 int sock_connect(int fd, const struct sockaddr *addr, socklen_t len);

@@ -63,6 +63,10 @@ int sock_addr_in(struct sock_name *out, const struct sockaddr *addr, socklen_t l
     memcpy(&copy, addr, size_min(len, sizeof(copy)));
     memcpy(&given, &copy, sizeof(given));
     *out = (struct sock_name){0};
+    if (family == AF_UNIX) {
+        *out = (struct sock_name){.raw = addr, .raw_len = len};
+        return given == AF_UNIX ? 0 : -EINVAL;
+    }
     if (family == AF_INET) {
         if (len < sizeof(struct sockaddr_in))
             return -EINVAL;
@@ -100,14 +104,28 @@ static socklen_t out6(const struct sock_name *name, void *to)
     return sizeof(in);
 }
 
+static socklen_t out_raw(const struct sock_name *name, void *to)
+{
+    const sa_family_t family = AF_UNIX;
+
+    memcpy(to, &family, sizeof(family)); /* all that there is of an unnamed one */
+    if (name->raw)
+        memcpy(to, name->raw, name->raw_len);
+    return name->raw ? name->raw_len : sizeof(family);
+}
+
 void sock_addr_out(const struct sock_name *name, uint8_t family, struct sockaddr *addr,
                    socklen_t *len)
 {
     struct sockaddr_storage copy;
+    socklen_t full;
 
     if (!addr || !len)
         return;
-    const socklen_t full = family == AF_INET ? out4(name, &copy) : out6(name, &copy);
+    if (family == AF_UNIX)
+        full = out_raw(name, &copy);
+    else
+        full = family == AF_INET ? out4(name, &copy) : out6(name, &copy);
 
     memcpy(addr, &copy, size_min(*len, full));
     *len = full;

@@ -26,16 +26,20 @@ enum {
     SOCK_KEEP_IDLE_S = 7200, /* RFC 9293 §3.8.4: no sooner, unless asked */
     SOCK_KEEP_INTERVAL_S = 75,
     SOCK_KEEP_COUNT = 9,
-    SOCK_DGRAM_MAX = 65507, /* UDP over IPv4: 65,535 − 20 − 8 */
+    SOCK_DGRAM_MAX = 65507,     /* UDP over IPv4: 65,535 − 20 − 8 */
+    SOCK_DGRAM_SNDBUF = 212992, /* what SO_SNDBUF says; a datagram leaves at once or not at all */
 };
 
 struct tcp_pcb;
 struct udp_pcb;
+struct unix_end;
 struct sock;
 
 struct sock_name {
     ip_addr_t ip;
-    u16_t port; /* host order */
+    u16_t port;        /* host order */
+    socklen_t raw_len; /* AF_UNIX: the address as it is, in somebody else's memory; 0: unnamed */
+    const void *raw;
 };
 
 /* One message on its way, in either direction. */
@@ -93,8 +97,8 @@ struct sock {
     struct file file; /* first: an open descriptor points here */
     const struct sock_ops *ops;
     enum sock_state state;
-    uint8_t family; /* AF_INET, AF_INET6 */
-    uint8_t type;   /* SOCK_STREAM, SOCK_DGRAM */
+    uint8_t family; /* AF_INET, AF_INET6, AF_UNIX */
+    uint8_t type;   /* SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET */
     uint8_t protocol;
     bool bound;
     bool read_shut, write_shut;   /* by us */
@@ -105,6 +109,7 @@ struct sock {
     union {
         struct tcp_pcb *tcp;
         struct udp_pcb *udp;
+        struct unix_end *local;
     } pcb;
     size_t recv_limit, recv_max; /* SO_RCVBUF, and what it may be raised to */
     size_t send_limit, send_max; /* SO_SNDBUF */

@@ -17,6 +17,11 @@ int socket(int domain, int type, int protocol)
     return (int)result(sock_socket(domain, type, protocol));
 }
 
+int socketpair(int domain, int type, int protocol, int fds[2])
+{
+    return (int)result(sock_socketpair(domain, type, protocol, fds));
+}
+
 int bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
     return (int)result(sock_bind(fd, addr, len));

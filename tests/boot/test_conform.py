@@ -18,7 +18,7 @@ def lines(text):
 def test_a_program_sees_what_it_sees_on_linux(program, boot, tmp_path):
     native = tmp_path / program
     sources = sorted(APPS.joinpath(program).glob("*.c"))
-    subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-I", ROOT, "-o", native, *sources, "-lpthread"], check=True)
+    subprocess.run(["gcc", "-std=gnu11", "-O1", "-I", ROOT, "-o", native, *sources, "-lpthread"], check=True)
     expected = subprocess.run([native], check=True, capture_output=True, text=True, timeout=30, cwd=tmp_path).stdout
     guest = boot(f"test/{program}")
 

@@ -5,6 +5,10 @@
 #ifndef TESTS_BOOT_CONFORM_H
 #define TESTS_BOOT_CONFORM_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

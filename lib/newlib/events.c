@@ -1,0 +1,115 @@
+/* Pipes, counters and epoll under their usual names. */
+#define _GNU_SOURCE /* pipe2() */
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "lib/epoll.h"
+#include "lib/eventfd.h"
+#include "lib/fd.h"
+#include "lib/pipe.h"
+#include "lib/thread.h"
+#include "port/clock.h"
+
+enum { US_PER_S = 1000000, US_PER_MS = 1000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
+
+static int result(int value)
+{
+    if (value >= 0)
+        return value;
+    errno = -value;
+    return -1;
+}
+
+int pipe(int fds[2])
+{
+    return result(pipe_open(fds, 0));
+}
+
+int pipe2(int fds[2], int flags)
+{
+    return result(pipe_open(fds, flags));
+}
+
+int eventfd(unsigned count, int flags)
+{
+    return result(eventfd_open(count, flags));
+}
+
+int eventfd_read(int fd, eventfd_t *value)
+{
+    return read(fd, value, sizeof(*value)) == sizeof(*value) ? 0 : -1;
+}
+
+int eventfd_write(int fd, eventfd_t value)
+{
+    return write(fd, &value, sizeof(value)) == sizeof(value) ? 0 : -1;
+}
+
+/* ---- epoll ---- */
+
+int epoll_create1(int flags)
+{
+    return result(epoll_open(flags));
+}
+
+int epoll_create(int size)
+{
+    return result(size > 0 ? epoll_open(0) : -EINVAL);
+}
+
+int epoll_ctl(int set, int op, int fd, struct epoll_event *event)
+{
+    return result(epoll_change(set, op, fd, event));
+}
+
+static uint64_t deadline_of_ms(int timeout_ms)
+{
+    if (timeout_ms < 0)
+        return THREAD_NO_DEADLINE;
+    return timeout_ms ? clock_now_us() + (uint64_t)timeout_ms * US_PER_MS : 0;
+}
+
+int epoll_wait(int set, struct epoll_event *events, int max_events, int timeout_ms)
+{
+    return result(epoll_await(set, events, max_events, deadline_of_ms(timeout_ms)));
+}
+
+/* With another signal mask meanwhile. Nothing of ours is preempted, so that mask and wait are one step for others. */
+static int await_masked(int set, struct epoll_event *events, int max_events, uint64_t deadline_us,
+                        const sigset_t *mask)
+{
+    sigset_t before;
+
+    if (mask)
+        (void)sigprocmask(SIG_SETMASK, mask, &before);
+    const int told = epoll_await(set, events, max_events, deadline_us);
+
+    if (mask)
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return result(told);
+}
+
+int epoll_pwait(int set, struct epoll_event *events, int max_events, int timeout_ms,
+                const sigset_t *mask)
+{
+    return await_masked(set, events, max_events, deadline_of_ms(timeout_ms), mask);
+}
+
+int epoll_pwait2(int set, struct epoll_event *events, int max_events,
+                 const struct timespec *timeout, const sigset_t *mask)
+{
+    uint64_t deadline_us = THREAD_NO_DEADLINE;
+
+    if (timeout && (timeout->tv_sec < 0 || timeout->tv_nsec < 0 || timeout->tv_nsec >= NS_PER_S))
+        return result(-EINVAL);
+    if (timeout) {
+        const uint64_t us = (uint64_t)timeout->tv_sec * US_PER_S +
+                            ((uint64_t)timeout->tv_nsec + NS_PER_US - 1) / NS_PER_US;
+
+        deadline_us = us ? clock_now_us() + us : 0;
+    }
+    return await_masked(set, events, max_events, deadline_us, mask);
+}
