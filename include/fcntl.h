@@ -17,8 +17,16 @@
 #define POSIX_FADV_DONTNEED 4
 #define POSIX_FADV_NOREUSE 5
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* These return an errno, not -1. */
 int posix_fadvise(int fd, off_t offset, off_t len, int advice);
 int posix_fallocate(int fd, off_t offset, off_t len);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,14 @@
 
 #include_next <utime.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 int utime(const char *path, const struct utimbuf *times);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -176,25 +176,52 @@ static int make_run(struct ram_data *d, size_t first, size_t count)
     return 0;
 }
 
+static size_t count_holes(const struct ram_data *d, size_t first, size_t count)
+{
+    size_t holes = 0;
+
+    for (size_t i = first; i < first + count; i++)
+        holes += !d->pages[i];
+    return holes;
+}
+
+/*
+ * A file without holes becomes one run as a whole, so that other parts of it can be mapped, too, while this one is. Where
+ * something is mapped already no page may move, but a hole can still be filled by a run.
+ */
+static int find_run(struct ram_data *d, size_t first, size_t count)
+{
+    const size_t whole = size_max(pages_for(d->size), first + count);
+
+    if (is_run(d, first, count))
+        return 0;
+    if (d->maps > 0)
+        return count_holes(d, first, count) == count ? make_run(d, first, count) : -ENOMEM;
+    if (whole <= d->page_count && count_holes(d, 0, whole) == 0 && make_run(d, 0, whole) == 0)
+        return 0;
+    return make_run(d, first, count);
+}
+
 int ram_map(struct ram_data *d, uint64_t at, size_t len, uint8_t **out)
 {
     ASSERT(at % PAGE_BYTES == 0 && len > 0);
-    const size_t first = (size_t)(at / PAGE_BYTES), count = pages_for(len);
+    const size_t first = (size_t)(at / PAGE_BYTES);
 
-    if (at > RAM_DATA_SIZE_MAX || len > RAM_DATA_SIZE_MAX || list_grow(d, first + count))
+    if (at > RAM_DATA_SIZE_MAX || len > RAM_DATA_SIZE_MAX || list_grow(d, first + pages_for(len)))
         return -ENOMEM;
-    if (!is_run(d, first, count)) {
-        if (d->maps > 0)
-            return -ENOMEM;
+    const int err = find_run(d, first, pages_for(len));
 
-        const int err = make_run(d, first, count);
-
-        if (err)
-            return err;
-    }
+    if (err)
+        return err;
     d->maps++;
     *out = d->pages[first];
     return 0;
+}
+
+void ram_map_again(struct ram_data *d)
+{
+    ASSERT(d->maps > 0);
+    d->maps++;
 }
 
 void ram_unmap(struct ram_data *d)
@@ -202,13 +229,6 @@ void ram_unmap(struct ram_data *d)
     ASSERT(d->maps > 0);
     if (--d->maps == 0)
         clear_tail(d);
-}
-
-const uint8_t *ram_in_place(const struct ram_data *d)
-{
-    if (d->size == 0 || !is_run(d, 0, pages_for(d->size)))
-        return NULL;
-    return d->pages[0];
 }
 
 void ram_free(struct ram_data *d)

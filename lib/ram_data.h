@@ -35,10 +35,9 @@ int ram_resize(struct ram_data *d, uint64_t size);
  * Counts as a mapping until ram_unmap(). ENOMEM when there is no such run, or other mappings keep the pages apart.
  */
 int ram_map(struct ram_data *d, uint64_t at, size_t len, uint8_t **out);
+void ram_map_again(
+    struct ram_data *d); /* one more owner of a mapping, with an unmapping of its own */
 void ram_unmap(struct ram_data *d);
-
-/* The whole contents, if they lie in one run without holes; NULL otherwise. */
-const uint8_t *ram_in_place(const struct ram_data *d);
 
 void ram_free(struct ram_data *d);
 

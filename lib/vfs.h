@@ -75,18 +75,24 @@ int vfs_mkdir(struct inode *at, const char *path, mode_t mode);
 int vfs_unlink(struct inode *at, const char *path); /* EISDIR for a directory, as on Linux */
 int vfs_rmdir(struct inode *at, const char *path);
 int vfs_rename(struct inode *from_at, const char *from, struct inode *to_at, const char *to);
-int vfs_link(const char *from, const char *to);
-int vfs_symlink(const char *target, const char *path);
+int vfs_link(struct inode *from_at, const char *from, bool follow, struct inode *to_at,
+             const char *to); /* EPERM for a directory */
+int vfs_symlink(const char *target, struct inode *at, const char *path);
 ssize_t vfs_readlink(struct inode *at, const char *path, char *buf, size_t len); /* bytes, no NUL */
 int vfs_truncate(const char *path, off_t size);
-int vfs_chmod(const char *path, mode_t mode);
-int vfs_set_mtime(const char *path, bool follow, struct timespec mtime);
+int vfs_chmod(struct inode *at, const char *path, mode_t mode);
+int vfs_set_mtime(struct inode *at, const char *path, bool follow, struct timespec mtime);
 
 int vfs_chdir(const char *path);
 int vfs_chdir_file(struct file *f); /* ENOTDIR */
-ssize_t vfs_getcwd(char *buf,
-                   size_t len); /* bytes with the NUL; ERANGE; ENOENT when it was removed */
-mode_t vfs_umask(mode_t mask);  /* the one before */
+
+/*
+ * The working directory's path, and the path without links and dots of what `path` leads to. Both return its bytes, the NUL
+ * included; ERANGE when buf is too small; ENOENT when a directory on it was removed.
+ */
+ssize_t vfs_getcwd(char *buf, size_t len);
+ssize_t vfs_realpath(struct inode *at, const char *path, char *buf, size_t len);
+mode_t vfs_umask(mode_t mask); /* the one before */
 
 /* ---- by open file ---- */
 
@@ -97,10 +103,13 @@ struct inode *vfs_inode_of(struct file *f);
 ssize_t vfs_pread(struct file *f, const struct iovec *iov, size_t count, off_t at);
 ssize_t vfs_pwrite(struct file *f, const struct iovec *iov, size_t count, off_t at);
 int vfs_truncate_file(struct file *f, off_t size);
+int vfs_chmod_file(struct file *f, mode_t mode); /* nothing happens to what has no inode */
+int vfs_set_mtime_file(struct file *f, struct timespec mtime);
 
 /*
- * The bytes of a regular file where they lie, without a copy: valid while f is referenced. For files of an archive, and for
- * files of /tmp whose pages happen to lie in one run; ENOTSUP for others, EISDIR, EINVAL for a device.
+ * The bytes of a regular file where they lie, without a copy: valid, at the same place, until f is closed for good. Of a file in
+ * /tmp others may change bytes meanwhile; it is brought into one run of pages first (ENOTSUP when there is no such run, or
+ * mmap() keeps its pages apart). EISDIR; EINVAL for a device.
  */
 int vfs_map(struct file *f, const uint8_t **data, size_t *len);
 
@@ -123,6 +132,9 @@ int dir_add(struct inode *dir, const char *name, size_t name_len,
             struct inode *node); /* EEXIST, ENOMEM, ENOSPC */
 struct inode *dir_find(const struct inode *dir, const char *name, size_t name_len);
 void dir_remove(struct inode *dir, const char *name, size_t name_len);
+/* A name moves; who had the new one loses it. ENOMEM, ENOSPC: nothing has changed. */
+int dir_move(struct inode *from, const char *name, size_t name_len, struct inode *to,
+             const char *new_name, size_t new_len);
 uint64_t inode_size(const struct inode *node);
 void inode_stat(const struct inode *node, struct stat *st);
 void vfs_devices_init(struct inode *root);

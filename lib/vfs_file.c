@@ -12,6 +12,7 @@ struct tree_file {
     struct file file;
     struct inode *node;
     uint64_t at;              /* the offset */
+    bool mapped;              /* vfs_map() has tied its pages down */
     struct dir_reader reader; /* of a directory */
 };
 
@@ -88,8 +89,6 @@ static ssize_t regular_read(struct file *f, const struct iovec *iov, size_t coun
 {
     struct tree_file *t = tree_file(f);
 
-    if (!may_read(f))
-        return -EBADF;
     const ssize_t done = readv_at(t->node, iov, count, t->at);
 
     t->at += (uint64_t)done;
@@ -100,8 +99,6 @@ static ssize_t regular_write(struct file *f, const struct iovec *iov, size_t cou
 {
     struct tree_file *t = tree_file(f);
 
-    if (!may_write(f))
-        return -EBADF;
     if (f->flags & O_APPEND)
         t->at = inode_size(t->node);
     const ssize_t done = writev_at(t->node, iov, count, t->at);
@@ -139,6 +136,8 @@ static int regular_close(struct file *f)
 {
     struct tree_file *t = tree_file(f);
 
+    if (t->mapped)
+        ram_unmap(&t->node->file.ram);
     t->node->users--;
     inode_release(t->node);
     free(t);
@@ -149,20 +148,39 @@ ssize_t vfs_pread(struct file *f, const struct iovec *iov, size_t count, off_t a
 {
     if (f->ops == &dir_ops)
         return -EISDIR;
-    if (f->ops != &regular_ops)
-        return -ESPIPE;
     if (!may_read(f))
         return -EBADF;
-    return at < 0 ? -EINVAL : readv_at(tree_file(f)->node, iov, count, (uint64_t)at);
+    if (at < 0)
+        return -EINVAL;
+    if (f->ops == &regular_ops)
+        return readv_at(tree_file(f)->node, iov, count, (uint64_t)at);
+    return f->ops->seek && f->ops->read ? f->ops->read(f, iov, count)
+                                        : -ESPIPE; /* a device: all places are one */
 }
 
 ssize_t vfs_pwrite(struct file *f, const struct iovec *iov, size_t count, off_t at)
 {
-    if (f->ops != &regular_ops)
-        return -ESPIPE;
     if (!may_write(f))
         return -EBADF;
-    return at < 0 ? -EINVAL : writev_at(tree_file(f)->node, iov, count, (uint64_t)at);
+    if (at < 0)
+        return -EINVAL;
+    if (f->ops == &regular_ops)
+        return writev_at(tree_file(f)->node, iov, count, (uint64_t)at);
+    return f->ops->seek && f->ops->write ? f->ops->write(f, iov, count) : -ESPIPE;
+}
+
+static int map_ram(struct tree_file *t, const uint8_t **data, size_t len)
+{
+    struct ram_data *ram = &t->node->file.ram;
+    uint8_t *run;
+
+    if (ram_map(ram, 0, len, &run))
+        return -ENOTSUP;
+    if (t->mapped) /* once is enough */
+        ram_unmap(ram);
+    t->mapped = true;
+    *data = run;
+    return 0;
 }
 
 int vfs_map(struct file *f, const uint8_t **data, size_t *len)
@@ -172,8 +190,8 @@ int vfs_map(struct file *f, const uint8_t **data, size_t *len)
     if (!node || node->kind != INODE_FILE)
         return node ? -EISDIR : -EINVAL;
     *len = (size_t)inode_size(node);
-    *data = node->file.fixed ? node->file.fixed : ram_in_place(&node->file.ram);
-    return *data || *len == 0 ? 0 : -ENOTSUP;
+    *data = node->file.fixed;
+    return *data || *len == 0 ? 0 : map_ram(tree_file(f), data, *len);
 }
 
 /* ---- directories ---- */

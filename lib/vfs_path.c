@@ -58,16 +58,22 @@ ssize_t vfs_readlink(struct inode *at, const char *path, char *buf, size_t len)
 
 /* ---- making names ---- */
 
-/* Where a new name may be made, in a directory that can be written. */
+/* ENOENT: the directory was removed, and lives only because somebody has it open or stands in it. */
+static int may_name(const struct inode *dir)
+{
+    if (dir->names == 0)
+        return -ENOENT;
+    return dir->read_only ? -EROFS : 0;
+}
+
+/* Where a new name may be made. */
 static int find_free(struct inode *at, const char *path, struct place *place)
 {
     const int err = vfs_walk(at, path, false, place);
 
     if (err)
         return err;
-    if (place->node)
-        return -EEXIST;
-    return place->dir->read_only ? -EROFS : 0;
+    return place->node ? -EEXIST : may_name(place->dir);
 }
 
 /* Give a new inode its name, or drop it. */
@@ -97,47 +103,52 @@ int vfs_mkdir(struct inode *at, const char *path, mode_t mode)
     return err ? err : make(&place, INODE_DIR, mode, &node);
 }
 
-int vfs_symlink(const char *target, const char *path)
+static struct inode *new_symlink(const char *target)
+{
+    struct inode *node = inode_new(INODE_SYMLINK, 0777);
+
+    if (!node)
+        return NULL;
+    node->target = strdup(target);
+    if (node->target)
+        return node;
+    free(node);
+    return NULL;
+}
+
+int vfs_symlink(const char *target, struct inode *at, const char *path)
 {
     struct place place;
     const size_t len = strnlen(target, VFS_PATH_MAX);
 
     if (len == 0 || len >= VFS_PATH_MAX)
         return len == 0 ? -ENOENT : -ENAMETOOLONG;
-    const int err = find_free(NULL, path, &place);
+    const int err = find_free(at, path, &place);
 
     if (err)
         return err;
     if (place.must_be_dir)
         return -ENOENT;
-    struct inode *node = inode_new(INODE_SYMLINK, 0777);
+    struct inode *node = new_symlink(target);
 
-    if (!node)
-        return -ENOMEM;
-    node->target = strdup(target);
-    if (!node->target) {
-        free(node);
-        return -ENOMEM;
-    }
-    return name_it(&place, node);
+    return node ? name_it(&place, node) : -ENOMEM;
 }
 
-int vfs_link(const char *from, const char *to)
+int vfs_link(struct inode *from_at, const char *from, bool follow, struct inode *to_at,
+             const char *to)
 {
     struct place place;
     struct inode *node;
-    int err = vfs_find(NULL, from, false, &node);
+    int err = vfs_find(from_at, from, follow, &node);
 
     if (err)
         return err;
     if (node->kind == INODE_DIR)
         return -EPERM;
-    err = find_free(NULL, to, &place);
+    err = find_free(to_at, to, &place);
     if (err)
         return err;
-    if (place.must_be_dir)
-        return -ENOENT;
-    return dir_add(place.dir, place.name, place.name_len, node);
+    return place.must_be_dir ? -ENOENT : name_it(&place, node);
 }
 
 /* ---- removing names ---- */
@@ -152,7 +163,7 @@ static int find_removable(struct inode *at, const char *path, struct place *plac
         return -ENOENT;
     if (place->name_len == 0) /* /, . and .. */
         return place->node == vfs_root() ? -EBUSY : -EINVAL;
-    return place->dir->read_only ? -EROFS : 0;
+    return may_name(place->dir);
 }
 
 static void remove_name(const struct place *place)
@@ -164,14 +175,18 @@ static void remove_name(const struct place *place)
 int vfs_unlink(struct inode *at, const char *path)
 {
     struct place place;
-    const int err = find_removable(at, path, &place);
+    int err = vfs_walk(at, path, false, &place);
 
     if (err)
         return err;
+    if (!place.node)
+        return -ENOENT;
     if (place.node->kind == INODE_DIR)
         return -EISDIR;
-    remove_name(&place);
-    return 0;
+    err = may_name(place.dir);
+    if (!err)
+        remove_name(&place);
+    return err;
 }
 
 int vfs_rmdir(struct inode *at, const char *path)
@@ -226,55 +241,65 @@ int vfs_rename(struct inode *from_at, const char *from, struct inode *to_at, con
     err = vfs_walk(to_at, to, false, &target);
     if (err)
         return err;
-    if (target.dir->read_only)
-        return -EROFS;
-    if (target.node == source.node)
-        return 0;
+    err = may_name(target.dir);
+    if (err || target.node == source.node)
+        return err;
     err = may_replace(&source, &target);
     if (err)
         return err;
-
-    struct inode *node = source.node;
-
-    node->users++; /* so that it lives while it has no name */
-    if (target.node)
-        remove_name(&target);
-    remove_name(&source);
-    err = dir_add(target.dir, target.name, target.name_len, node);
-    node->users--;
-    inode_release(node);
+    err = dir_move(source.dir, source.name, source.name_len, target.dir, target.name,
+                   target.name_len);
+    if (!err)
+        source.dir->mtime = target.dir->mtime = vfs_now();
     return err;
 }
 
 /* ---- properties ---- */
 
-static int find_writable(const char *path, bool follow, struct inode **node)
+static int set_mode(struct inode *node, mode_t mode)
 {
-    const int err = vfs_find(NULL, path, follow, node);
-
-    if (err)
-        return err;
-    return (*node)->read_only ? -EROFS : 0;
+    if (node->read_only)
+        return -EROFS;
+    node->mode = mode & 07777;
+    return 0;
 }
 
-int vfs_chmod(const char *path, mode_t mode)
+static int set_mtime(struct inode *node, struct timespec mtime)
 {
-    struct inode *node;
-    const int err = find_writable(path, true, &node);
-
-    if (!err)
-        node->mode = mode & 07777;
-    return err;
+    if (node->read_only)
+        return -EROFS;
+    node->mtime = mtime;
+    return 0;
 }
 
-int vfs_set_mtime(const char *path, bool follow, struct timespec mtime)
+int vfs_chmod(struct inode *at, const char *path, mode_t mode)
 {
     struct inode *node;
-    const int err = find_writable(path, follow, &node);
+    const int err = vfs_find(at, path, true, &node);
 
-    if (!err)
-        node->mtime = mtime;
-    return err;
+    return err ? err : set_mode(node, mode);
+}
+
+int vfs_chmod_file(struct file *f, mode_t mode)
+{
+    struct inode *node = vfs_inode_of(f);
+
+    return node ? set_mode(node, mode) : 0; /* a device's or a socket's is nobody's concern */
+}
+
+int vfs_set_mtime(struct inode *at, const char *path, bool follow, struct timespec mtime)
+{
+    struct inode *node;
+    const int err = vfs_find(at, path, follow, &node);
+
+    return err ? err : set_mtime(node, mtime);
+}
+
+int vfs_set_mtime_file(struct file *f, struct timespec mtime)
+{
+    struct inode *node = vfs_inode_of(f);
+
+    return node ? set_mtime(node, mtime) : 0;
 }
 
 static int resize(struct inode *node, off_t size)
@@ -308,11 +333,20 @@ int vfs_truncate_file(struct file *f, off_t size)
 
 /* ---- open ---- */
 
-static int create(const struct place *place, mode_t mode, struct inode **node)
+static int create(const struct place *place, int flags, mode_t mode, struct file **out)
 {
-    if (place->must_be_dir)
-        return -EISDIR;
-    return place->dir->read_only ? -EROFS : make(place, INODE_FILE, mode, node);
+    struct inode *node;
+    int err = place->must_be_dir ? -EISDIR : may_name(place->dir);
+
+    if (err)
+        return err;
+    err = make(place, INODE_FILE, mode, &node);
+    if (err)
+        return err;
+    err = vfs_inode_open(node, flags, out);
+    if (err)
+        dir_remove(place->dir, place->name, place->name_len);
+    return err;
 }
 
 static int may_open(const struct inode *node, int flags)
@@ -328,31 +362,28 @@ static int may_open(const struct inode *node, int flags)
     return writes && node->read_only && node->kind == INODE_FILE ? -EROFS : 0;
 }
 
+static int open_existing(struct inode *node, int flags, struct file **out)
+{
+    int err = may_open(node, flags);
+
+    if (err)
+        return err;
+    if (node->kind == INODE_DEVICE)
+        return vfs_device_open(node, flags, out);
+    if ((flags & O_TRUNC) && (flags & O_ACCMODE) != O_RDONLY)
+        err = resize(node, 0);
+    return err ? err : vfs_inode_open(node, flags, out);
+}
+
 int vfs_open(struct inode *at, const char *path, int flags, mode_t mode, struct file **out)
 {
     struct place place;
     const bool exclusive = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
-    int err = vfs_walk(at, path, !exclusive && !(flags & O_NOFOLLOW), &place);
+    const int err = vfs_walk(at, path, !exclusive && !(flags & O_NOFOLLOW), &place);
 
     if (err)
         return err;
-    if (place.node && exclusive)
-        return -EEXIST;
-    if (!place.node) {
-        err = flags & O_CREAT ? create(&place, mode, &place.node) : -ENOENT;
-        if (err)
-            return err;
-        return vfs_inode_open(place.node, flags, out);
-    }
-    err = may_open(place.node, flags);
-    if (err)
-        return err;
-    if (place.node->kind == INODE_DEVICE)
-        return vfs_device_open(place.node, flags, out);
-    if ((flags & O_TRUNC) && (flags & O_ACCMODE) != O_RDONLY) {
-        err = resize(place.node, 0);
-        if (err)
-            return err;
-    }
-    return vfs_inode_open(place.node, flags, out);
+    if (place.node)
+        return exclusive ? -EEXIST : open_existing(place.node, flags, out);
+    return flags & O_CREAT ? create(&place, flags, mode, out) : -ENOENT;
 }

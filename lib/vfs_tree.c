@@ -103,7 +103,7 @@ void inode_stat(const struct inode *node, struct stat *st)
                         .st_blocks = (blkcnt_t)((size + 511) / 512)};
     st->st_dev = 1;
     st->st_ino = (ino_t)node->number;
-    st->st_nlink = (nlink_t)(node->kind == INODE_DIR ? 2 : node->names);
+    st->st_nlink = (nlink_t)(node->kind == INODE_DIR && node->names > 0 ? 2 : node->names);
     st->st_mtim = st->st_atim = st->st_ctim = node->mtime;
 }
 
@@ -241,6 +241,21 @@ static void entry_unlink(struct dir_entry *entry)
     tree.entry_count--;
 }
 
+static void entry_drop(struct dir_entry *entry)
+{
+    entry_unlink(entry);
+    entry->node->names--;
+    free(entry);
+}
+
+/* One of node's names is gone. */
+static void name_lost(struct inode *node)
+{
+    if (node->kind == INODE_DIR)
+        node->dir.parent = NULL;
+    inode_release(node);
+}
+
 void dir_remove(struct inode *dir, const char *name, size_t name_len)
 {
     struct dir_entry *entry = dir_entry_find(dir, name, name_len);
@@ -248,10 +263,34 @@ void dir_remove(struct inode *dir, const char *name, size_t name_len)
     ASSERT(entry);
     struct inode *node = entry->node;
 
-    entry_unlink(entry);
-    free(entry);
-    node->names--;
+    entry_drop(entry);
+    name_lost(node);
+}
+
+int dir_move(struct inode *from, const char *name, size_t name_len, struct inode *to,
+             const char *new_name, size_t new_len)
+{
+    struct dir_entry *source = dir_entry_find(from, name, name_len);
+    struct dir_entry *target = dir_entry_find(to, new_name, new_len);
+
+    ASSERT(source);
+    struct inode *node = source->node;
+
+    if (target) {
+        struct inode *replaced = target->node;
+
+        target->node = node;
+        node->names++;
+        replaced->names--;
+        name_lost(replaced);
+    } else {
+        const int err = dir_add(to, new_name, new_len, node);
+
+        if (err)
+            return err;
+    }
+    entry_drop(source);
     if (node->kind == INODE_DIR)
-        node->dir.parent = NULL;
-    inode_release(node);
+        node->dir.parent = to;
+    return 0;
 }

@@ -292,31 +292,67 @@ static const struct dir_entry *entry_of(const struct inode *dir)
     return entry;
 }
 
-ssize_t vfs_getcwd(char *buf, size_t len)
+/* How long dir's path is, "" for the root; ENOENT when it or one above it was removed. */
+static ssize_t dir_path_len(const struct inode *dir)
 {
-    char path[VFS_PATH_MAX];
-    size_t at = sizeof path - 1;
+    size_t len = 0;
 
-    path[at] = '\0';
-    vfs_root();
-    for (const struct inode *dir = working_dir; dir != root; dir = dir->dir.parent) {
+    for (; dir != root; dir = dir->dir.parent) {
         if (!dir->dir.parent)
             return -ENOENT;
-        const struct dir_entry *entry = entry_of(dir);
-
-        if (entry->name_len + 1 > at)
-            return -ENAMETOOLONG;
-        at -= entry->name_len;
-        memcpy(path + at, entry->name, entry->name_len);
-        path[--at] = '/';
+        len += 1 + entry_of(dir)->name_len;
     }
-    if (at == sizeof path - 1)
-        path[--at] = '/';
+    return (ssize_t)len;
+}
 
-    const size_t bytes = sizeof path - at;
+/* "/name" so that it ends before `end`. Gives where it begins. */
+static char *put_before(char *end, const char *name, size_t len)
+{
+    memcpy(end - len, name, len);
+    end[-(ptrdiff_t)len - 1] = '/';
+    return end - len - 1;
+}
 
-    if (bytes > len)
+/*
+ * The path of `name` in dir (of dir itself if name is empty) into buf, from its end to its beginning and not a byte more.
+ * Returns how many bytes it has, the NUL included.
+ */
+static ssize_t path_of(const struct inode *dir, const char *name, size_t name_len, char *buf,
+                       size_t room)
+{
+    const ssize_t dir_len = dir_path_len(dir);
+
+    if (dir_len < 0)
+        return dir_len;
+    const bool name_too = name_len > 0 || dir_len == 0; /* "/" is an empty name in the root */
+    const size_t len = (size_t)dir_len + (name_too ? 1 + name_len : 0);
+
+    if (len >= room)
         return -ERANGE;
-    memcpy(buf, path + at, bytes);
-    return (ssize_t)bytes;
+    char *at = buf + len;
+
+    *at = '\0';
+    if (name_too)
+        at = put_before(at, name, name_len);
+    for (; dir != root; dir = dir->dir.parent)
+        at = put_before(at, entry_of(dir)->name, entry_of(dir)->name_len);
+    return (ssize_t)len + 1;
+}
+
+ssize_t vfs_getcwd(char *buf, size_t len)
+{
+    vfs_root();
+    return path_of(working_dir, "", 0, buf, len);
+}
+
+ssize_t vfs_realpath(struct inode *at, const char *path, char *buf, size_t len)
+{
+    struct place place;
+    const int err = vfs_walk(at, path, true, &place);
+
+    if (err)
+        return err;
+    if (!place.node)
+        return -ENOENT;
+    return path_of(place.dir, place.name, place.name_len, buf, len);
 }

@@ -12,7 +12,7 @@
 
 #define MAP_SHARED 0x01
 #define MAP_PRIVATE 0x02
-#define MAP_FIXED 0x10 /* refused: ENOMEM */
+#define MAP_FIXED 0x10 /* within an own mapping of memory or a private one; else ENOMEM */
 #define MAP_ANONYMOUS 0x20
 #define MAP_ANON MAP_ANONYMOUS
 #define MAP_NORESERVE 0x4000
@@ -38,6 +38,10 @@
 #define POSIX_MADV_WILLNEED 3
 #define POSIX_MADV_DONTNEED 4
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
 int munmap(void *addr, size_t len);
 int mprotect(void *addr, size_t len, int prot);
@@ -48,5 +52,9 @@ int mlock(const void *addr, size_t len);
 int munlock(const void *addr, size_t len);
 int mlockall(int flags);
 int munlockall(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

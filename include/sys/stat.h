@@ -4,6 +4,20 @@
 
 #include_next <sys/stat.h>
 
+#ifndef UTIME_NOW
+/* In place of nanoseconds, for utimensat() and futimens(). */
+#define UTIME_NOW -2L
+#define UTIME_OMIT -1L
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 int lstat(const char *path, struct stat *st);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

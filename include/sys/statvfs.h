@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-
 struct statvfs {
     unsigned long f_bsize, f_frsize;        /* bytes */
     fsblkcnt_t f_blocks, f_bfree, f_bavail; /* in units of f_frsize */
@@ -15,7 +14,15 @@ struct statvfs {
 #define ST_RDONLY 1
 #define ST_NOSUID 2
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 int statvfs(const char *path, struct statvfs *st);
 int fstatvfs(int fd, struct statvfs *st);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -61,7 +62,7 @@ static int open_at(int dir, const char *path, int flags, mode_t mode)
         return result;
     result = fd_install(f, 0, (flags & O_CLOEXEC) != 0);
     if (result < 0)
-        file_put(f);
+        (void)file_put(f);
     return result;
 }
 
@@ -109,7 +110,7 @@ static ssize_t at_offset(int fd, const struct iovec *iov, int count, off_t at,
     const ssize_t done =
         count < 0 || count > FD_IOV_MAX ? -EINVAL : move(f, iov, (size_t)count, at);
 
-    file_put(f);
+    (void)file_put(f);
     return done;
 }
 
@@ -143,7 +144,7 @@ int ftruncate(int fd, off_t size)
     const int result = f ? vfs_truncate_file(f, size) : -EBADF;
 
     if (f)
-        file_put(f);
+        (void)file_put(f);
     return (int)posix_result(result);
 }
 
@@ -155,7 +156,7 @@ static int known(int fd)
 
     if (!f)
         return (int)posix_result(-EBADF);
-    file_put(f);
+    (void)file_put(f);
     return 0;
 }
 
@@ -183,6 +184,36 @@ int flock(int fd, int operation)
     return known(fd);
 }
 
+int lockf(int fd, int command, off_t len)
+{
+    (void)len;
+    if (command < F_ULOCK || command > F_TEST)
+        return (int)posix_result(-EINVAL);
+    return known(fd);
+}
+
+/* A terminal's name, when fd is one. */
+int ttyname_r(int fd, char *buf, size_t len)
+{
+    static const char name[] = "/dev/console";
+    const int err = fd_isatty(fd) < 0 ? -fd_isatty(fd) : len < sizeof name ? ERANGE : 0;
+
+    if (!err)
+        memcpy(buf, name, sizeof name);
+    return err;
+}
+
+char *ttyname(int fd)
+{
+    static char name[sizeof "/dev/console"];
+    const int err = ttyname_r(fd, name, sizeof name);
+
+    if (!err)
+        return name;
+    errno = err;
+    return NULL;
+}
+
 int posix_fadvise(int fd, off_t offset, off_t len, int advice)
 {
     (void)offset;
@@ -192,7 +223,7 @@ int posix_fadvise(int fd, off_t offset, off_t len, int advice)
 
     if (!f)
         return EBADF;
-    file_put(f);
+    (void)file_put(f);
     return 0;
 }
 
@@ -204,7 +235,15 @@ int posix_fallocate(int fd, off_t offset, off_t len)
         return EINVAL;
     if (fd_stat(fd, &st))
         return EBADF;
-    if (offset + len <= st.st_size)
+    off_t end;
+
+    if (__builtin_add_overflow(offset, len, &end))
+        return EFBIG;
+    if (end <= st.st_size)
         return 0;
-    return ftruncate(fd, offset + len) ? errno : 0;
+    struct file *f = fd_get(fd);
+    const int err = vfs_truncate_file(f, end);
+
+    (void)file_put(f);
+    return -err;
 }

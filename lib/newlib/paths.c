@@ -1,8 +1,9 @@
-/* What is done with a path besides opening it, under POSIX names, over lib/vfs.h. */
+/* Properties of what a path names, and where programs stand, under POSIX names, over lib/vfs.h. */
+#define _GNU_SOURCE /* newlib shows GNU names to those who ask */
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,20 +37,10 @@ int at_begin(int dir, const char *path, struct inode **at, struct file **base)
 void at_end(struct file *base)
 {
     if (base)
-        file_put(base);
+        (void)file_put(base);
 }
 
-/* ---- properties ---- */
-
-int stat(const char *path, struct stat *st)
-{
-    return (int)posix_result(vfs_stat(NULL, path, true, st));
-}
-
-int lstat(const char *path, struct stat *st)
-{
-    return (int)posix_result(vfs_stat(NULL, path, false, st));
-}
+/* ---- what there is ---- */
 
 int fstatat(int dir, const char *path, struct stat *st, int flags)
 {
@@ -57,7 +48,7 @@ int fstatat(int dir, const char *path, struct stat *st, int flags)
     struct file *base;
 
     if (path[0] == '\0' && (flags & AT_EMPTY_PATH))
-        return (int)posix_result(fd_stat(dir, st));
+        return fstat(dir, st);
     int result = at_begin(dir, path, &at, &base);
 
     if (!result) {
@@ -67,9 +58,14 @@ int fstatat(int dir, const char *path, struct stat *st, int flags)
     return (int)posix_result(result);
 }
 
-int access(const char *path, int how)
+int stat(const char *path, struct stat *st)
 {
-    return (int)posix_result(vfs_access(NULL, path, how));
+    return fstatat(AT_FDCWD, path, st, 0);
+}
+
+int lstat(const char *path, struct stat *st)
+{
+    return fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW);
 }
 
 int faccessat(int dir, const char *path, int how, int flags)
@@ -78,7 +74,7 @@ int faccessat(int dir, const char *path, int how, int flags)
     struct file *base;
     int result = at_begin(dir, path, &at, &base);
 
-    (void)flags;
+    (void)flags; /* real and effective user are one */
     if (!result) {
         result = vfs_access(at, path, how);
         at_end(base);
@@ -86,52 +82,89 @@ int faccessat(int dir, const char *path, int how, int flags)
     return (int)posix_result(result);
 }
 
+int access(const char *path, int how)
+{
+    return faccessat(AT_FDCWD, path, how, 0);
+}
+
+int eaccess(const char *path, int how)
+{
+    return faccessat(AT_FDCWD, path, how, AT_EACCESS);
+}
+
+int euidaccess(const char *path, int how)
+{
+    return eaccess(path, how);
+}
+
+/* ---- modes and owners ---- */
+
+int fchmodat(int dir, const char *path, mode_t mode, int flags)
+{
+    struct inode *at;
+    struct file *base;
+    int result = at_begin(dir, path, &at, &base);
+
+    (void)flags; /* a symbolic link has no mode of its own */
+    if (!result) {
+        result = vfs_chmod(at, path, mode);
+        at_end(base);
+    }
+    return (int)posix_result(result);
+}
+
 int chmod(const char *path, mode_t mode)
 {
-    return (int)posix_result(vfs_chmod(path, mode));
+    return fchmodat(AT_FDCWD, path, mode, 0);
 }
 
 int fchmod(int fd, mode_t mode)
 {
     struct file *f = fd_get(fd);
-    int result = -EBADF;
+    const int result = f ? vfs_chmod_file(f, mode) : -EBADF;
 
-    if (f) {
-        struct inode *node = vfs_inode_of(f);
-
-        result = node && node->read_only ? -EROFS : 0;
-        if (node && !result)
-            node->mode = mode & 07777;
-        file_put(f);
-    }
+    if (f)
+        (void)file_put(f);
     return (int)posix_result(result);
 }
 
-/* There is one user, 0, who owns everything. */
-static int change_owner(int exists, uid_t owner, gid_t group)
+mode_t umask(mode_t mask)
 {
-    if (exists)
-        return (int)posix_result(exists);
+    return vfs_umask(mask);
+}
+
+/* There is one user, 0, who owns everything. `found` is the result of looking for it. */
+static int change_owner(int found, uid_t owner, gid_t group)
+{
     const bool same = (owner == 0 || owner == (uid_t)-1) && (group == 0 || group == (gid_t)-1);
 
+    if (found < 0)
+        return -1;
     return (int)posix_result(same ? 0 : -EPERM);
+}
+
+int fchownat(int dir, const char *path, uid_t owner, gid_t group, int flags)
+{
+    struct stat st;
+
+    return change_owner(fstatat(dir, path, &st, flags), owner, group);
 }
 
 int chown(const char *path, uid_t owner, gid_t group)
 {
-    return change_owner(vfs_access(NULL, path, F_OK), owner, group);
+    return fchownat(AT_FDCWD, path, owner, group, 0);
+}
+
+int lchown(const char *path, uid_t owner, gid_t group)
+{
+    return fchownat(AT_FDCWD, path, owner, group, AT_SYMLINK_NOFOLLOW);
 }
 
 int fchown(int fd, uid_t owner, gid_t group)
 {
     struct stat st;
 
-    return change_owner(fd_stat(fd, &st), owner, group);
-}
-
-mode_t umask(mode_t mask)
-{
-    return vfs_umask(mask);
+    return change_owner(fstat(fd, &st), owner, group);
 }
 
 int truncate(const char *path, off_t size)
@@ -149,91 +182,83 @@ static struct timespec now(void)
                              .tv_nsec = (long)(us % 1000000) * 1000};
 }
 
+/* The time of the last write that is asked for; that of the last read isn't kept. 1; 0: leave it; EINVAL. */
+static int wanted_mtime(const struct timespec times[2], struct timespec *mtime)
+{
+    *mtime = times && times[1].tv_nsec != UTIME_NOW ? times[1] : now();
+    if (mtime->tv_nsec == UTIME_OMIT)
+        return 0;
+    return mtime->tv_nsec >= 0 && mtime->tv_nsec < 1000000000 ? 1 : -EINVAL;
+}
+
+int utimensat(int dir, const char *path, const struct timespec times[2], int flags)
+{
+    const bool follow = !(flags & AT_SYMLINK_NOFOLLOW);
+    struct inode *at;
+    struct file *base;
+    struct timespec mtime;
+    struct stat st;
+    const int wanted = wanted_mtime(times, &mtime);
+    int result = wanted < 0 ? wanted : at_begin(dir, path, &at, &base);
+
+    if (!result) {
+        result = wanted ? vfs_set_mtime(at, path, follow, mtime) : vfs_stat(at, path, follow, &st);
+        at_end(base);
+    }
+    return (int)posix_result(result);
+}
+
+int futimens(int fd, const struct timespec times[2])
+{
+    struct timespec mtime;
+    int result = wanted_mtime(times, &mtime);
+    struct file *f = fd_get(fd);
+
+    if (!f)
+        return (int)posix_result(-EBADF);
+    if (result > 0)
+        result = vfs_set_mtime_file(f, mtime);
+    (void)file_put(f);
+    return (int)posix_result(result);
+}
+
+/* timeval to timespec; NULL stays NULL. */
+static const struct timespec *finer(const struct timeval times[2], struct timespec out[2])
+{
+    if (!times)
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        out[i] = (struct timespec){.tv_sec = times[i].tv_sec, .tv_nsec = times[i].tv_usec * 1000};
+    return out;
+}
+
 int utimes(const char *path, const struct timeval times[2])
 {
-    const struct timespec mtime =
-        times ? (struct timespec){.tv_sec = times[1].tv_sec, .tv_nsec = times[1].tv_usec * 1000}
-              : now();
+    struct timespec out[2];
 
-    return (int)posix_result(vfs_set_mtime(path, true, mtime));
+    return utimensat(AT_FDCWD, path, finer(times, out), 0);
+}
+
+int lutimes(const char *path, const struct timeval times[2])
+{
+    struct timespec out[2];
+
+    return utimensat(AT_FDCWD, path, finer(times, out), AT_SYMLINK_NOFOLLOW);
+}
+
+int futimes(int fd, const struct timeval times[2])
+{
+    struct timespec out[2];
+
+    return futimens(fd, finer(times, out));
 }
 
 int utime(const char *path, const struct utimbuf *times)
 {
-    const struct timespec mtime = times ? (struct timespec){.tv_sec = times->modtime} : now();
+    const struct timespec out[2] = {{.tv_sec = times ? times->actime : 0},
+                                    {.tv_sec = times ? times->modtime : 0}};
 
-    return (int)posix_result(vfs_set_mtime(path, true, mtime));
-}
-
-/* ---- names ---- */
-
-int unlink(const char *path)
-{
-    return (int)posix_result(vfs_unlink(NULL, path));
-}
-
-int unlinkat(int dir, const char *path, int flags)
-{
-    struct inode *at;
-    struct file *base;
-    int result = at_begin(dir, path, &at, &base);
-
-    if (!result) {
-        result = flags & AT_REMOVEDIR ? vfs_rmdir(at, path) : vfs_unlink(at, path);
-        at_end(base);
-    }
-    return (int)posix_result(result);
-}
-
-/* C's remove() takes directories, too (POSIX.1-2017). */
-int remove(const char *path)
-{
-    const int result = vfs_unlink(NULL, path);
-
-    return (int)posix_result(result == -EISDIR ? vfs_rmdir(NULL, path) : result);
-}
-
-int rename(const char *from, const char *to)
-{
-    return (int)posix_result(vfs_rename(NULL, from, NULL, to));
-}
-
-int link(const char *from, const char *to)
-{
-    return (int)posix_result(vfs_link(from, to));
-}
-
-int symlink(const char *target, const char *path)
-{
-    return (int)posix_result(vfs_symlink(target, path));
-}
-
-ssize_t readlink(const char *path, char *buf, size_t len)
-{
-    return posix_result(vfs_readlink(NULL, path, buf, len));
-}
-
-int mkdir(const char *path, mode_t mode)
-{
-    return (int)posix_result(vfs_mkdir(NULL, path, mode));
-}
-
-int mkdirat(int dir, const char *path, mode_t mode)
-{
-    struct inode *at;
-    struct file *base;
-    int result = at_begin(dir, path, &at, &base);
-
-    if (!result) {
-        result = vfs_mkdir(at, path, mode);
-        at_end(base);
-    }
-    return (int)posix_result(result);
-}
-
-int rmdir(const char *path)
-{
-    return (int)posix_result(vfs_rmdir(NULL, path));
+    return utimensat(AT_FDCWD, path, times ? out : NULL, 0);
 }
 
 /* ---- the working directory ---- */
@@ -249,111 +274,61 @@ int fchdir(int fd)
     const int result = f ? vfs_chdir_file(f) : -EBADF;
 
     if (f)
-        file_put(f);
+        (void)file_put(f);
     return (int)posix_result(result);
 }
 
-char *getcwd(char *buf, size_t len)
+/* A path into buf, or into memory that is allocated for it. */
+static char *path_into(char *buf, size_t len,
+                       ssize_t (*put)(const char *path, char *buf, size_t len), const char *path)
 {
-    char *out = buf;
+    char *out = buf ? buf : malloc(len);
 
-    if (!buf) {
-        len = len > 0 ? len : VFS_PATH_MAX;
-        out = malloc(len);
-        if (!out)
-            return NULL;
-    } else if (len == 0) {
-        errno = EINVAL;
+    if (!out) {
+        errno = ENOMEM;
         return NULL;
     }
-    if (posix_result(vfs_getcwd(out, len)) > 0)
+    if (posix_result(put(path, out, len)) > 0)
         return out;
     if (!buf)
         free(out);
     return NULL;
 }
 
-/* By going there and asking where we are: links are followed on the way. */
-static int directory_of(const char *path, char *out)
+static ssize_t put_cwd(const char *path, char *buf, size_t len)
 {
-    char before[VFS_PATH_MAX];
-    ssize_t result = vfs_getcwd(before, sizeof before);
-
-    if (result > 0)
-        result = vfs_chdir(path);
-    if (result)
-        return (int)result;
-    result = vfs_getcwd(out, VFS_PATH_MAX);
-    (void)vfs_chdir(before);
-    return result < 0 ? (int)result : 0;
+    (void)path;
+    return vfs_getcwd(buf, len);
 }
 
-/* A path's directory, resolved, and behind it the last name, which must not be a link. */
-static int file_of(const char *path, char *out)
+char *getcwd(char *buf, size_t len)
 {
-    char dir[VFS_PATH_MAX];
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const size_t len = slash ? (size_t)(slash - path) + 1 : 1;
-
-    memcpy(dir, slash ? path : ".", len);
-    dir[len] = '\0';
-    const int result = directory_of(dir, out);
-
-    if (result)
-        return result;
-    const size_t used = strcmp(out, "/") == 0 ? 0 : strlen(out);
-
-    if (used + 1 + strlen(name) >= VFS_PATH_MAX)
-        return -ENAMETOOLONG;
-    out[used] = '/';
-    memcpy(out + used + 1, name, strlen(name) + 1);
-    return 0;
-}
-
-static int resolve(const char *path, char *out)
-{
-    char link[VFS_PATH_MAX];
-    struct stat st;
-
-    for (unsigned links = 0; links <= VFS_SYMLINKS_MAX; links++) {
-        int result = vfs_stat(NULL, path, true, &st);
-
-        if (!result)
-            result = S_ISDIR(st.st_mode) ? directory_of(path, out) : file_of(path, out);
-        if (result || S_ISDIR(st.st_mode))
-            return result;
-        const ssize_t len = vfs_readlink(NULL, out, link, sizeof link - 1);
-
-        if (len < 0)
-            return 0; /* no link: this is it */
-        link[len] = '\0';
-        if (link[0] != '/') { /* relative to where the link stands */
-            char *name = strrchr(out, '/') + 1;
-
-            if ((size_t)(name - out) + (size_t)len >= VFS_PATH_MAX)
-                return -ENAMETOOLONG;
-            memcpy(name, link, (size_t)len + 1);
-            memcpy(link, out, strlen(out) + 1);
-        }
-        path = link;
+    if (buf && len == 0) {
+        errno = EINVAL;
+        return NULL;
     }
-    return -ELOOP;
+    return path_into(buf, len > 0 ? len : VFS_PATH_MAX, put_cwd, NULL);
+}
+
+char *get_current_dir_name(void)
+{
+    return getcwd(NULL, 0);
+}
+
+static ssize_t put_real(const char *path, char *buf, size_t len)
+{
+    const ssize_t bytes = vfs_realpath(NULL, path, buf, len);
+
+    return bytes == -ERANGE ? -ENAMETOOLONG : bytes;
 }
 
 char *realpath(const char *path, char *resolved)
 {
-    char *out = resolved ? resolved : malloc(VFS_PATH_MAX);
-
-    if (!out)
-        return NULL;
-    if (!path || posix_result(resolve(path, out)) < 0) {
-        if (!path)
-            errno = EINVAL;
-        if (!resolved)
-            free(out);
+    if (!path) {
+        errno = EINVAL;
         return NULL;
     }
-    return out;
+    return path_into(resolved, PATH_MAX, put_real, path);
 }
 
 /* ---- the file system as a whole ---- */
@@ -362,33 +337,71 @@ static void fill_statvfs(struct statvfs *st)
 {
     const size_t limit = ram_pages_limit(), used = ram_pages_in_use();
     const size_t room = size_min(limit > used ? limit - used : 0, page_free_count());
+    const fsfilcnt_t names = (fsfilcnt_t)(vfs_entry_limit() - vfs_entry_count());
 
     *st = (struct statvfs){.f_bsize = PAGE_BYTES,
                            .f_frsize = PAGE_BYTES,
                            .f_blocks = (fsblkcnt_t)limit,
                            .f_bfree = (fsblkcnt_t)room,
                            .f_bavail = (fsblkcnt_t)room,
-                           .f_files = VFS_ENTRIES_MAX,
-                           .f_ffree = (fsfilcnt_t)(VFS_ENTRIES_MAX - vfs_entry_count()),
-                           .f_favail = (fsfilcnt_t)(VFS_ENTRIES_MAX - vfs_entry_count()),
+                           .f_files = (fsfilcnt_t)vfs_entry_limit(),
+                           .f_ffree = names,
+                           .f_favail = names,
                            .f_namemax = VFS_NAME_MAX};
 }
 
 int statvfs(const char *path, struct statvfs *st)
 {
-    const int result = vfs_access(NULL, path, F_OK);
+    const int result = access(path, F_OK);
 
     if (!result)
         fill_statvfs(st);
-    return (int)posix_result(result);
+    return result;
 }
 
 int fstatvfs(int fd, struct statvfs *st)
 {
     struct stat exists;
-    const int result = fd_stat(fd, &exists);
+    const int result = fstat(fd, &exists);
 
     if (!result)
         fill_statvfs(st);
-    return (int)posix_result(result);
+    return result;
+}
+
+static long limit_of(int name)
+{
+    switch (name) {
+    case _PC_NAME_MAX:
+        return VFS_NAME_MAX;
+    case _PC_PATH_MAX:
+    case _PC_SYMLINK_MAX:
+        return VFS_PATH_MAX;
+    case _PC_PIPE_BUF:
+        return 4096;
+    case _PC_FILESIZEBITS:
+        return 64;
+    case _PC_LINK_MAX:
+    case _PC_MAX_CANON:
+    case _PC_MAX_INPUT:
+        return 127;
+    case _PC_NO_TRUNC:
+    case _PC_CHOWN_RESTRICTED:
+    case _PC_2_SYMLINKS:
+        return 1;
+    default:
+        return posix_result(-EINVAL);
+    }
+}
+
+long pathconf(const char *path, int name)
+{
+    return access(path, F_OK) ? -1 : limit_of(name);
+}
+
+long fpathconf(int fd, int name)
+{
+    struct stat st;
+
+    return fstat(fd, &st) ? -1 : limit_of(name);
 }
