@@ -202,6 +202,8 @@ docs: docs/options.md ## write docs/options.md from the table of options
 docs/options.md: $(B)/host-gcc/options_md FORCE
 	@$< >$(B)/options.md && { cmp -s $(B)/options.md $@ || cp $(B)/options.md $@; }
 
+include sdk/sdk.mk
+
 # ---- Host tests ----------------------------------------------------------------------------------
 
 # The same sources, for the host: tests/host/include comes first, with its own version of some port headers.
@@ -373,7 +375,7 @@ distclean: ## remove build/
 	rm -rf $(B)
 
 help: ## this list
-	@sed -nE 's/^([a-z][a-z-]*):.*## (.*)/\1|\2/p' Makefile | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
+	@sed -nE 's/^([a-z][a-z-]*):.*## (.*)/\1|\2/p' Makefile sdk/sdk.mk | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 FORCE:
 .PHONY: all deps run iso docs test test-host test-build test-boot soak bench bench-quick fuzz cover ci clean distclean help \

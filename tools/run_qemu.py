@@ -62,7 +62,8 @@ def netdev(args):
 
 
 def command(args):
-    words = [args.qemu, "-accel", args.accel, "-M", args.machine, "-m", args.memory, "-display", "none",
+    accels = [word for name in args.accel.split(":") for word in ("-accel", name)]  # the first that works is used
+    words = [args.qemu, *accels, "-M", args.machine, "-m", args.memory, "-display", "none",
              "-vga", "none", "-serial", "stdio", "-monitor", "none", "-no-reboot"]
     if args.image.endswith(".iso"):
         words += ["-cdrom", args.image, "-boot", "d"]
@@ -142,7 +143,7 @@ def main():
     parser = argparse.ArgumentParser(prog="run_qemu.py", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("image", metavar="IMAGE", help="an .elf or .iso file")
-    parser.add_argument("--accel", default="tcg", help="(tcg)")
+    parser.add_argument("--accel", default="tcg", help="tcg, kvm, or kvm:tcg for what there is (tcg)")
     parser.add_argument("--machine", "-M", default="pc", help="(pc)")
     parser.add_argument("--memory", "-m", default="64", metavar="MiB", help="(64)")
     parser.add_argument("--append", action="append", default=[], metavar="WORDS", help="options for the image")

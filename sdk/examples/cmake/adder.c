@@ -1,0 +1,6 @@
+#include "adder.h"
+
+double add(double a, double b)
+{
+    return a + b;
+}

@@ -1,0 +1,21 @@
+# cmake -DCMAKE_TOOLCHAIN_FILE=PREFIX/share/cmake/ringlet-toolchain.cmake …
+#
+# Ringlet @VERSION@. Every executable becomes a bootable image; there are no shared libraries.
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+get_filename_component(RINGLET_PREFIX "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
+set(CMAKE_C_COMPILER "${RINGLET_PREFIX}/bin/ringlet-cc")
+set(CMAKE_EXECUTABLE_SUFFIX_C .elf)
+set(CMAKE_EXECUTABLE_SUFFIX .elf)
+set(CMAKE_CROSSCOMPILING_EMULATOR "${RINGLET_PREFIX}/bin/ringlet-run;--no-net")
+set(CMAKE_FIND_ROOT_PATH "${RINGLET_PREFIX}/lib/ringlet")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+# Threads are part of every image.
+set(CMAKE_THREAD_LIBS_INIT "")
+set(CMAKE_HAVE_THREADS_LIBRARY 1)
+set(CMAKE_USE_PTHREADS_INIT 1)
+set(THREADS_FOUND TRUE)
+set(THREADS_PREFER_PTHREAD_FLAG TRUE)
