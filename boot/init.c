@@ -24,6 +24,9 @@
 #include "lib/image_end.h"
 #include "lib/log.h"
 #include "lib/multiboot1.h"
+#include "lib/newlib/posix_thread.h"
+#include "lib/newlib/signals.h"
+#include "lib/newlib/system.h"
 #include "lib/options.h"
 #include "lib/page_alloc.h"
 #include "lib/page_frag.h"
@@ -188,6 +191,9 @@ _Noreturn void boot_main(uint32_t magic, uint32_t info_addr)
     random_init();
     if (image_network)
         image_network(&options);
+    system_set_hostname(options.hostname);
+    posix_thread_init();
+    signals_init();
     preempt_allow();
     run_constructors();
     exit(main(options.argc, options.argv));

@@ -21,6 +21,7 @@ int sem_destroy(sem_t *sem);
 int sem_wait(sem_t *sem);
 int sem_trywait(sem_t *sem);
 int sem_timedwait(sem_t *sem, const struct timespec *until);
+int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until);
 int sem_post(sem_t *sem);
 int sem_getvalue(sem_t *sem, int *value);
 

@@ -6,6 +6,7 @@
 
 volatile uint32_t preempt_depth = 1;
 volatile uint32_t preempt_wanted;
+volatile uint32_t preempt_cancel;
 
 static bool allowed;
 
@@ -43,6 +44,19 @@ void preempt_point(void)
         act();
         preempt_depth = 0;
     } while (preempt_wanted);
+}
+
+void preempt_set_cancellation(void (*cancellation)(void))
+{
+    sched.cancellation = cancellation;
+}
+
+void preempt_cancellation(void)
+{
+    preempt_off();
+    if (sched.cancellation)
+        sched.cancellation();
+    preempt_on();
 }
 
 void preempt_set_again(bool (*again)(long result, int kind))

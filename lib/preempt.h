@@ -69,14 +69,24 @@ bool preempt_is_allowed(void);
 
 /* ---- for the entries (tools/mkentries.py) ---- */
 
+/* What an interruption means to a function that waits. All but RESUMED are cancellation points. */
 enum {
-    PREEMPT_RESTARTED,
-    PREEMPT_RESUMED
-}; /* -1 and EINTR in errno, or EINTR returned, tell of an interruption */
+    PREEMPT_RESTARTED, /* -1 and EINTR, unless handlers let it go on (SA_RESTART) */
+    PREEMPT_RESUMED,   /* returns an errno: EINTR never leaves the entry */
+    PREEMPT_ENDED,     /* -1 and EINTR in any case */
+    PREEMPT_RESUMED_OR_CANCELLED
+};
 
-/* After preempt_point(): is the function that returned `result` to be called again? See preempt_set_again(). */
+/* After preempt_point(): is the function that returned `result` to be called again? Asks what was set. */
 bool preempt_again(long result, int kind);
 void preempt_set_again(bool (*again)(long result, int kind));
+
+/* Not 0: the running thread is to end at its next cancellation point. See thread_cancel(). */
+extern volatile uint32_t preempt_cancel;
+
+/* Called at a cancellation point while preempt_cancel isn't 0. Calls what was set, which may not return. */
+void preempt_cancellation(void);
+void preempt_set_cancellation(void (*cancellation)(void));
 
 /* ---- for the machine's interrupt path ---- */
 

@@ -141,6 +141,7 @@ static void attention_show(const struct thread *t)
         preempt_want(PREEMPT_ATTENTION);
     else if (preempt_wanted & PREEMPT_ATTENTION)
         preempt_unwant(PREEMPT_ATTENTION);
+    preempt_cancel = t->cancel;
 }
 
 static void switch_to(struct thread *to)
@@ -270,6 +271,13 @@ void thread_attention(struct thread *t, bool wanted)
     t->attention = wanted;
     if (t == sched.current)
         attention_show(t);
+}
+
+void thread_cancel(struct thread *t, bool wanted)
+{
+    t->cancel = wanted;
+    if (t == sched.current)
+        preempt_cancel = wanted;
 }
 
 void thread_set_attention_hook(void (*hook)(void))

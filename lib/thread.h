@@ -154,6 +154,9 @@ void thread_interrupt_forget(void);
 void thread_attention(struct thread *t, bool wanted);
 void thread_set_attention_hook(void (*hook)(void));
 
+/* `wanted`: thread t is to end at its next cancellation point (lib/preempt.h). */
+void thread_cancel(struct thread *t, bool wanted);
+
 /* Call fn for every thread that has not ended, newest first, until it returns true. Returns that thread, or NULL. */
 struct thread *thread_find(bool (*fn)(struct thread *t, void *arg), void *arg);
 

@@ -17,8 +17,9 @@ struct thread {
     uint32_t ticks_left; /* of its time slice, while it doesn't run */
     bool detached, join_taken;
     bool interrupted;
-    bool timed_out;
+    int outcome;               /* of its wait: 0, -ETIMEDOUT, -EINTR */
     bool attention;            /* preempt_wanted has PREEMPT_ATTENTION while it runs */
+    bool cancel;               /* preempt_cancel while it runs */
     struct timer timer;        /* ends its wait */
     struct thread *ready_next; /* ready queue, stack cache */
     struct thread *all_next, *all_prev;
@@ -63,6 +64,7 @@ struct scheduler {
     void (*idle)(uint64_t deadline_us);
     void (*turn)(void);
     void (*attention)(void);
+    void (*cancellation)(void);
     bool (*again)(long result, int kind);
     void (*exit_hook)(void);
 };

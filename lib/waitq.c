@@ -11,37 +11,29 @@ static void assert_not_preemptible(void)
     ASSERT(preempt_depth > 0);
 }
 
-static bool take_interrupt(struct thread *t)
-{
-    const bool was = t->interrupted;
-
-    t->interrupted = false;
-    return was;
-}
-
 int thread_block(uint64_t deadline_us)
 {
     struct thread *self = sched.current;
 
     ASSERT(!sched.in_idle);
     assert_not_preemptible();
-    if (take_interrupt(self))
+    if (self->interrupted) {
+        self->interrupted = false;
         return -EINTR;
-    self->timed_out = false;
+    }
+    self->outcome = 0;
     self->state = THREAD_BLOCKED;
     if (deadline_us != THREAD_NO_DEADLINE)
         timer_start_at(&self->timer, deadline_us);
     sched_next();
-    if (self->timed_out)
-        return -ETIMEDOUT;
-    return take_interrupt(self) ? -EINTR : 0;
+    return self->outcome;
 }
 
 void thread_timed_out(struct timer *timer)
 {
     struct thread *t = (struct thread *)(void *)((uint8_t *)timer - offsetof(struct thread, timer));
 
-    t->timed_out = true;
+    t->outcome = -ETIMEDOUT;
     thread_wake(t);
 }
 
@@ -56,7 +48,10 @@ void thread_wake(struct thread *t)
 
 void thread_interrupt(struct thread *t)
 {
-    t->interrupted = true;
+    if (t->state == THREAD_BLOCKED)
+        t->outcome = -EINTR;
+    else
+        t->interrupted = true;
     thread_wake(t);
 }
 
@@ -127,20 +122,30 @@ int waitq_wait(struct waitq *q, uint64_t deadline_us)
     return err;
 }
 
-/* A node that is woken leaves the queue if it is a thread's: the next wake_one means the next thread. */
-static void wake_node(struct wait_node *node)
+/*
+ * A node that is woken leaves the queue if it is a thread's: the next wake_one means the next thread. False: its thread
+ * runs already, as its wait was ended by time or a signal, so this wake-up is for another one.
+ */
+static bool wake_node(struct wait_node *node)
 {
-    if (node->wake == node_wake_thread)
-        waitq_remove(node);
-    node->wake(node);
+    if (node->wake != node_wake_thread) {
+        node->wake(node);
+        return true;
+    }
+    const bool waits = node->thread->state == THREAD_BLOCKED;
+
+    waitq_remove(node);
+    thread_wake(node->thread);
+    return waits;
 }
 
 size_t waitq_wake_one(struct waitq *q)
 {
-    if (!q->head)
-        return 0;
-    wake_node(q->head);
-    return 1;
+    while (q->head) {
+        if (wake_node(q->head))
+            return 1;
+    }
+    return 0;
 }
 
 size_t waitq_wake_all(struct waitq *q)
@@ -149,8 +154,7 @@ size_t waitq_wake_all(struct waitq *q)
 
     for (struct wait_node *node = q->head, *next; node; node = next) {
         next = node->next;
-        wake_node(node);
-        woken++;
+        woken += wake_node(node);
     }
     return woken;
 }

@@ -26,15 +26,19 @@ import sys
 PREFIX = "ringlet_in_"
 FEW = {"open", "openat", "fcntl", "ioctl", "prctl", "semctl"}
 
-# What a signal handler installed with SA_RESTART lets go on: these are called again with the same arguments.
-RESTARTED = {"read", "readv", "write", "writev", "send", "sendto", "sendmsg", "recv", "recvfrom", "recvmsg", "accept",
-             "accept4", "connect", "open", "openat", "sem_wait", "sem_timedwait", "pread", "pwrite", "ioctl", "fcntl",
-             "waitpid", "wait", "flock"}
-# These return an errno and are never ended by a signal: called again after its handler, whatever its flags.
-RESUMED = {"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock",
-           "pthread_join", "pthread_spin_lock"}
+# Functions that wait, and what a signal means to them: lib/preempt.h has the kinds.
+WAITING = {
+    0: "read readv write writev pread pwrite preadv pwritev send sendto sendmsg recv recvfrom recvmsg accept accept4 open "
+       "openat fcntl ioctl flock wait waitpid sem_wait sem_timedwait sem_clockwait sendfile fsync",
+    1: "pthread_mutex_lock pthread_mutex_timedlock pthread_mutex_clocklock pthread_rwlock_rdlock pthread_rwlock_wrlock "
+       "pthread_rwlock_timedrdlock pthread_rwlock_timedwrlock pthread_spin_lock pthread_barrier_wait",
+    2: "connect poll ppoll select pselect epoll_wait epoll_pwait nanosleep usleep sleep pause sigsuspend sigpause "
+       "sigwaitinfo sigtimedwait",
+    3: "pthread_join pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait sigwait clock_nanosleep",
+}
+KIND = {name: kind for kind, names in WAITING.items() for name in names.split()}
 # Called where preempt_depth is what they are about, or so early or late that it doesn't matter.
-UNBRACKETED = {"preempt_point", "preempt_allow", "preempt_tick", "preempt_interrupted"}
+UNBRACKETED = {"preempt_point", "preempt_allow", "preempt_tick", "preempt_interrupted", "preempt_cancellation"}
 
 
 def functions(files):
@@ -110,7 +114,12 @@ HEAD = """/* Made by tools/mkentries.py. */
     pushq %rcx
     pushq %r8
     pushq %r9
-3:  incl preempt_depth(%rip)
+3:  .if \\kind != 1
+    cmpl $0, preempt_cancel(%rip)
+    jne 5f
+6:
+    .endif
+    incl preempt_depth(%rip)
     call ringlet_in_\\name
     LOWER 2f
 2:  call preempt_at_leave
@@ -126,6 +135,16 @@ HEAD = """/* Made by tools/mkentries.py. */
     jmp 3b
 4:  leave
     ret
+    .if \\kind != 1
+5:  call ringlet_in_preempt_cancellation
+    movq -8(%rbp), %rdi
+    movq -16(%rbp), %rsi
+    movq -24(%rbp), %rdx
+    movq -32(%rbp), %rcx
+    movq -40(%rbp), %r8
+    movq -48(%rbp), %r9
+    jmp 6b
+    .endif
     .size \\name, . - \\name
     .endm
 
@@ -171,8 +190,8 @@ def entry(name, bracketed, params):
         return f"    JUMP {name}"
     if count > 8:
         sys.exit(f"mkentries.py: {name} takes {count} arguments; at most 8 are passed on")
-    if name in RESTARTED | RESUMED:
-        return f"    AGAIN {name} {int(name in RESUMED)}"
+    if name in KIND:
+        return f"    AGAIN {name} {KIND[name]}"
     return f"    BRACKET {name} {int(count > 6)}"
 
 

@@ -1,7 +1,8 @@
 /*
  * The types of <pthread.h>, in place of newlib's, which are handles into tables.
  *
- * Threads are cooperative (lib/thread.h), so a lock is a few words that need no atomics. All-zero is the start value.
+ * Whoever changes a lock isn't preempted (lib/preempt.h), so it is a few words that need no atomics. All-zero is the
+ * start value.
  */
 #ifndef _SYS__PTHREADTYPES_H_
 #define _SYS__PTHREADTYPES_H_
@@ -21,7 +22,7 @@ typedef struct {
 
 typedef struct {
     size_t __stack_bytes; /* 0: the default */
-    int __detached;
+    int __detached, __explicit;
     struct sched_param __sched;
 } pthread_attr_t;
 
@@ -33,7 +34,7 @@ typedef struct {
 } pthread_mutex_t;
 
 typedef struct {
-    int __type;
+    int __type, __shared;
 } pthread_mutexattr_t;
 
 typedef struct {
@@ -52,7 +53,7 @@ typedef struct {
 } pthread_rwlock_t;
 
 typedef struct {
-    int __unused;
+    int __shared;
 } pthread_rwlockattr_t;
 
 typedef struct {
@@ -61,7 +62,7 @@ typedef struct {
 } pthread_barrier_t;
 
 typedef struct {
-    int __unused;
+    int __shared;
 } pthread_barrierattr_t;
 
 typedef pthread_mutex_t pthread_spinlock_t;

@@ -1,22 +1,25 @@
 /*
- * One image is one process that never forks: exit, abort, and what newlib wants to know about processes.
+ * One image is one process that never forks: exit, identity, and the calls about other processes, which fail.
  */
 #include <errno.h>
-#include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
-#include <sys/times.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/check.h"
 #include "lib/image_end.h"
-#include "lib/types.h"
+#include "lib/newlib/signals.h"
 
-enum { OUR_PID = 1 };
+enum { PARENT_PID = 0, ROOT = 0 };
 
-static char *no_environment[] = {NULL};
-char **environ = no_environment;
+/* What a program may expect to find; setenv() makes a larger table of it. */
+static char *initial_environment[] = {"PATH=/bin", "HOME=/",  "TMPDIR=/tmp",
+                                      "USER=root", "TZ=UTC0", NULL};
+char **environ = initial_environment;
 
 /* newlib calls these around constructors and at exit; everything they would do is in linker.ld's arrays. */
 void _init(void);
@@ -36,45 +39,131 @@ void _exit(int status)
     image_end(status);
 }
 
+/* ---- who we are ---- */
+
 pid_t getpid(void)
 {
     return OUR_PID;
 }
 
-/* newlib's raise() ends here for a signal whose action is the default; so does abort(). */
-int kill(pid_t pid, int sig)
+pid_t getppid(void)
 {
-    if (pid != OUR_PID && pid != 0 && pid != -1) {
-        errno = ESRCH;
-        return -1;
-    }
-    switch (sig) {
-    case 0: /* only asks whether we exist */
-    case SIGCHLD:
-    case SIGCONT:
-    case SIGURG:
-    case SIGWINCH:
-        return 0;
-    case SIGABRT:
-        panic("abort() was called");
-    default:
-        if (sig < 0 || sig >= NSIG) {
-            errno = EINVAL;
-            return -1;
-        }
-        panic("ended by signal %d", sig);
-    }
+    return PARENT_PID;
 }
 
-static pid_t no_processes(void)
+pid_t getpgrp(void)
 {
-    errno = ENOSYS;
+    return OUR_PID;
+}
+
+static int failed(int err)
+{
+    errno = err;
     return -1;
 }
 
+static bool is_us(pid_t pid)
+{
+    return pid == 0 || pid == OUR_PID;
+}
+
+pid_t getpgid(pid_t pid)
+{
+    return is_us(pid) ? OUR_PID : failed(ESRCH);
+}
+
+pid_t getsid(pid_t pid)
+{
+    return getpgid(pid);
+}
+
+int setpgid(pid_t pid, pid_t group)
+{
+    return is_us(pid) && is_us(group) ? 0 : failed(EPERM);
+}
+
+/* POSIX: a process group's leader can't start a session. Daemons that go on all the same are right. */
+pid_t setsid(void)
+{
+    return failed(EPERM);
+}
+
+uid_t getuid(void)
+{
+    return ROOT;
+}
+
+uid_t geteuid(void)
+{
+    return ROOT;
+}
+
+gid_t getgid(void)
+{
+    return ROOT;
+}
+
+gid_t getegid(void)
+{
+    return ROOT;
+}
+
+static int become(unsigned id)
+{
+    return id == ROOT ? 0 : failed(EPERM);
+}
+
+int setuid(uid_t id)
+{
+    return become(id);
+}
+
+int seteuid(uid_t id)
+{
+    return become(id);
+}
+
+int setgid(gid_t id)
+{
+    return become(id);
+}
+
+int setegid(gid_t id)
+{
+    return become(id);
+}
+
+int getgroups(int count, gid_t *groups)
+{
+    if (count < 0)
+        return failed(EINVAL);
+    if (count > 0)
+        groups[0] = ROOT;
+    return 1;
+}
+
+int setgroups(int count, const gid_t *groups)
+{
+    return count <= 1 && (count == 0 || groups[0] == ROOT) ? 0 : failed(EPERM);
+}
+
+char *getlogin(void)
+{
+    static char name[] = "root";
+
+    return name;
+}
+
+/* ---- other processes: there are none, and none can be made ---- */
+
 pid_t fork(void)
 {
-    return no_processes();
+    return failed(ENOSYS);
+}
+
+pid_t vfork(void)
+{
+    return failed(ENOSYS);
 }
 
 int execve(const char *path, char *const argv[], char *const envp[])
@@ -82,38 +171,46 @@ int execve(const char *path, char *const argv[], char *const envp[])
     (void)path;
     (void)argv;
     (void)envp;
-    return no_processes();
+    return failed(ENOSYS);
+}
+
+int daemon(int keep_directory, int keep_files)
+{
+    (void)keep_directory;
+    (void)keep_files;
+    return failed(ENOSYS);
+}
+
+/* C11 §7.22.4.8: no command processor. */
+int system(const char *command)
+{
+    return command ? failed(ENOSYS) : 0;
+}
+
+FILE *popen(const char *command, const char *mode)
+{
+    (void)command;
+    (void)mode;
+    errno = ENOSYS;
+    return NULL;
+}
+
+int pclose(FILE *stream)
+{
+    (void)stream;
+    return failed(ECHILD);
 }
 
 pid_t wait(int *status)
 {
     (void)status;
-    errno = ECHILD;
-    return -1;
+    return failed(ECHILD);
 }
 
-int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+pid_t waitpid(pid_t pid, int *status, int options)
 {
-    /* No signal ever arrives from outside, so a mask changes nothing but what is told about it. */
-    static sigset_t blocked;
-    const sigset_t before = blocked;
-    if (set) {
-        switch (how) {
-        case SIG_BLOCK:
-            blocked |= *set;
-            break;
-        case SIG_UNBLOCK:
-            blocked &= ~*set;
-            break;
-        case SIG_SETMASK:
-            blocked = *set;
-            break;
-        default:
-            errno = EINVAL;
-            return -1;
-        }
-    }
-    if (old)
-        *old = before;
-    return 0;
+    (void)pid;
+    (void)status;
+    (void)options;
+    return failed(ECHILD);
 }

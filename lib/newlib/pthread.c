@@ -1,9 +1,11 @@
-/* Threads under their POSIX names: life, attributes, once, and keys. The functions return an errno. */
+/* Threads under their POSIX names: life, names, once, and keys. The functions return an errno. */
 #include "lib/newlib/pthread_impl.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "lib/newlib/posix_thread.h"
 #include "port/clock.h"
 
 enum { US_PER_S = 1000000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
@@ -29,6 +31,14 @@ int pthread_deadline(const struct timespec *until, bool monotonic, uint64_t *dea
 
 /* ---- life ---- */
 
+static void call_program(void (*fn)(void *), void *arg)
+{
+    const uint32_t depth = program_begin();
+
+    fn(arg);
+    program_end(depth);
+}
+
 /* Values may be set anew by destructors: a few rounds, as POSIX says. */
 static void run_destructors(void)
 {
@@ -42,7 +52,7 @@ static void run_destructors(void)
             if (!value || !destructors[key])
                 continue;
             thread_value_set(key, NULL);
-            destructors[key](value);
+            call_program(destructors[key], value);
             again = true;
         }
     }
@@ -50,9 +60,12 @@ static void run_destructors(void)
 
 static void on_exit_of_thread(void)
 {
+    posix_self()->ending = true;
     run_destructors();
-    if (--alive == 0)
-        exit(0); /* POSIX pthread_exit(): the last thread ends the process */
+    if (--alive > 0)
+        return;
+    (void)program_begin();
+    exit(0); /* POSIX pthread_exit(): the last thread ends the process */
 }
 
 int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*entry)(void *), void *arg)
@@ -69,8 +82,31 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*entry)
 
 void pthread_exit(void *value)
 {
+    struct posix_thread *self = posix_self();
+
     thread_set_exit_hook(on_exit_of_thread);
+    self->ending = true; /* no cancellation from here */
+    thread_cancel(thread_self(), false);
+    while (self->cleanups) {
+        const struct __pthread_cleanup entry = *self->cleanups;
+
+        self->cleanups = entry.__next;
+        call_program(entry.__routine, entry.__arg);
+    }
     thread_exit(value);
+}
+
+void __pthread_cleanup_push(struct __pthread_cleanup *entry, void (*routine)(void *), void *arg)
+{
+    struct posix_thread *self = posix_self();
+
+    *entry = (struct __pthread_cleanup){routine, arg, self->cleanups};
+    self->cleanups = entry;
+}
+
+void __pthread_cleanup_pop(struct __pthread_cleanup *entry)
+{
+    posix_self()->cleanups = entry->__next;
 }
 
 int pthread_join(pthread_t thread, void **value)
@@ -93,71 +129,54 @@ int pthread_equal(pthread_t a, pthread_t b)
     return a == b;
 }
 
-int sched_yield(void)
+int pthread_yield(void)
 {
     thread_yield();
     return 0;
 }
 
-/* There is no pthread_cancel(), so nothing ever comes of these. */
-int pthread_setcancelstate(int state, int *old)
+static bool is_thread(struct thread *t, void *arg)
 {
-    (void)state;
-    if (old)
-        *old = PTHREAD_CANCEL_ENABLE;
+    return t == arg;
+}
+
+bool pthread_is_alive(pthread_t thread)
+{
+    return thread_find(is_thread, thread) != NULL;
+}
+
+int pthread_tryjoin_np(pthread_t thread, void **value)
+{
+    return pthread_is_alive(thread) ? EBUSY : pthread_join(thread, value);
+}
+
+int pthread_setname_np(pthread_t thread, const char *name)
+{
+    if (strlen(name) >= POSIX_NAME_BYTES)
+        return ERANGE;
+    if (!pthread_is_alive(thread))
+        return ESRCH;
+    strcpy(posix_of(thread)->name, name);
     return 0;
 }
 
-void pthread_testcancel(void)
+int pthread_getname_np(pthread_t thread, char *name, size_t len)
 {
-}
-
-/* ---- attributes ---- */
-
-int pthread_attr_init(pthread_attr_t *attr)
-{
-    *attr = (pthread_attr_t){.__stack_bytes = THREAD_STACK_BYTES};
+    if (!pthread_is_alive(thread))
+        return ESRCH;
+    if (len <= strlen(posix_of(thread)->name))
+        return ERANGE;
+    strcpy(name, posix_of(thread)->name);
     return 0;
 }
 
-int pthread_attr_destroy(pthread_attr_t *attr)
+/* There is no fork(), so the functions are never called. */
+int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
-    (void)attr;
+    (void)prepare;
+    (void)parent;
+    (void)child;
     return 0;
-}
-
-int pthread_attr_setdetachstate(pthread_attr_t *attr, int state)
-{
-    if (state != PTHREAD_CREATE_DETACHED && state != PTHREAD_CREATE_JOINABLE)
-        return EINVAL;
-    attr->__detached = state == PTHREAD_CREATE_DETACHED;
-    return 0;
-}
-
-int pthread_attr_getdetachstate(const pthread_attr_t *attr, int *state)
-{
-    *state = attr->__detached ? PTHREAD_CREATE_DETACHED : PTHREAD_CREATE_JOINABLE;
-    return 0;
-}
-
-int pthread_attr_setstacksize(pthread_attr_t *attr, size_t bytes)
-{
-    if (bytes < PTHREAD_STACK_MIN)
-        return EINVAL;
-    attr->__stack_bytes = bytes;
-    return 0;
-}
-
-int pthread_attr_getstacksize(const pthread_attr_t *attr, size_t *bytes)
-{
-    *bytes = attr->__stack_bytes;
-    return 0;
-}
-
-int pthread_attr_setscope(pthread_attr_t *attr, int scope)
-{
-    (void)attr;
-    return scope == PTHREAD_SCOPE_SYSTEM ? 0 : ENOTSUP;
 }
 
 /* ---- once and keys ---- */
@@ -166,7 +185,10 @@ int pthread_once(pthread_once_t *once, void (*init)(void))
 {
     (void)pthread_mutex_lock(&once->__lock);
     if (!once->__done) {
+        const uint32_t depth = program_begin();
+
         init();
+        program_end(depth);
         once->__done = 1;
     }
     return pthread_mutex_unlock(&once->__lock);
