@@ -185,6 +185,11 @@ static size_t count_holes(const struct ram_data *d, size_t first, size_t count)
     return holes;
 }
 
+static bool is_full(const struct ram_data *d, size_t pages)
+{
+    return pages <= d->page_count && count_holes(d, 0, pages) == 0;
+}
+
 /*
  * A file without holes becomes one run as a whole, so that other parts of it can be mapped, too, while this one is. Where
  * something is mapped already no page may move, but a hole can still be filled by a run.
@@ -193,12 +198,12 @@ static int find_run(struct ram_data *d, size_t first, size_t count)
 {
     const size_t whole = size_max(pages_for(d->size), first + count);
 
+    if (d->maps == 0 && is_full(d, whole) && !is_run(d, 0, whole))
+        (void)make_run(d, 0, whole); /* the part alone may still fit */
     if (is_run(d, first, count))
         return 0;
-    if (d->maps > 0)
-        return count_holes(d, first, count) == count ? make_run(d, first, count) : -ENOMEM;
-    if (whole <= d->page_count && count_holes(d, 0, whole) == 0 && make_run(d, 0, whole) == 0)
-        return 0;
+    if (d->maps > 0 && count_holes(d, first, count) < count)
+        return -ENOMEM;
     return make_run(d, first, count);
 }
 

@@ -122,14 +122,16 @@ static void trim(struct rest *rest)
 static int rest_push(struct rest *rest, const char *target)
 {
     const size_t left = strlen(rest->text + rest->at), len = strlen(target);
+    const size_t between = left > 0; /* a slash */
 
     if (++rest->links > VFS_SYMLINKS_MAX)
         return -ELOOP;
-    if (len + 1 + left >= sizeof rest->text)
+    if (len + between + left >= sizeof rest->text)
         return -ENAMETOOLONG;
-    memmove(rest->text + len + 1, rest->text + rest->at, left + 1);
+    memmove(rest->text + len + between, rest->text + rest->at, left + 1);
+    if (between)
+        rest->text[len] = '/';
     memcpy(rest->text, target, len);
-    rest->text[len] = left > 0 ? '/' : '\0';
     rest->at = 0;
     trim(rest);
     return 0;
