@@ -229,6 +229,7 @@ void thread_relax(uint64_t deadline_us)
 
 /* ---- preemption ---- */
 
+/* Doesn't count as a turn: while a program computes there is to be one a tick. */
 static void background_turn(void)
 {
     if (!sched.turn)
@@ -237,7 +238,6 @@ static void background_turn(void)
     sched.in_idle = true;
     sched.turn();
     sched.in_idle = false;
-    sched.turns++;
 }
 
 /*

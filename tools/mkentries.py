@@ -205,6 +205,8 @@ def main():
     args = args.parse_args()
     names = sorted(functions([args.inner]) - (functions(args.skip) if args.skip else set()))
     bracketed, params = functions(args.bracket), parameters(args.sources)
+    if not {"thread_create", "write"} <= bracketed & set(names):  # an nm that can't read LTO's objects sees none
+        sys.exit("mkentries.py: nm doesn't tell the functions of --bracket's objects")
     with open(args.out + ".syms", "w", encoding="utf-8") as f:
         f.writelines(f"{name} {PREFIX}{name}\n" for name in names)
     with open(args.out + ".S", "w", encoding="utf-8") as f:

@@ -73,7 +73,9 @@ static bool arm_timer(uint64_t deadline_us)
 void cpu_tick_arm(uint32_t us)
 {
     irq_disable();
-    (void)arm_timer(clock_now_us() + us);
+    /* The host may have taken the processor away for longer than that between two looks at the clock. */
+    while (timer.usable && !arm_timer(clock_now_us() + us))
+        ;
     irq_enable();
 }
 

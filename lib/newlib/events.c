@@ -1,7 +1,6 @@
 /* Pipes, counters and epoll under their usual names. */
 #define _GNU_SOURCE /* pipe2() */
 #include <errno.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "lib/epoll.h"
 #include "lib/eventfd.h"
 #include "lib/fd.h"
+#include "lib/newlib/posix_thread.h"
 #include "lib/pipe.h"
 #include "lib/thread.h"
 #include "port/clock.h"
@@ -77,19 +77,11 @@ int epoll_wait(int set, struct epoll_event *events, int max_events, int timeout_
     return result(epoll_await(set, events, max_events, deadline_of_ms(timeout_ms)));
 }
 
-/* With another signal mask meanwhile. Nothing of ours is preempted, so that mask and wait are one step for others. */
 static int await_masked(int set, struct epoll_event *events, int max_events, uint64_t deadline_us,
                         const sigset_t *mask)
 {
-    sigset_t before;
-
-    if (mask)
-        (void)sigprocmask(SIG_SETMASK, mask, &before);
-    const int told = epoll_await(set, events, max_events, deadline_us);
-
-    if (mask)
-        (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    return result(told);
+    signal_mask_lend(mask);
+    return result(epoll_await(set, events, max_events, deadline_us));
 }
 
 int epoll_pwait(int set, struct epoll_event *events, int max_events, int timeout_ms,

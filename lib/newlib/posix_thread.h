@@ -49,10 +49,10 @@ void signals_deliver(void);
 
 /*
  * For a call that waits with another mask (sigsuspend, ppoll, pselect, epoll_pwait; NULL: with the present one). The old
- * mask comes back by itself when the call has returned and handlers have run. Returns 0, or -EINTR when a signal is
- * pending under the new mask, so that there is nothing to wait for.
+ * mask comes back by itself when the call has returned and handlers have run. If a signal is pending under the new mask,
+ * the next wait ends at once.
  */
-int signal_mask_lend(const sigset_t *mask);
+void signal_mask_lend(const sigset_t *mask);
 
 /* The running thread's mask changed: what was held back may be due. */
 void signal_mask_changed(void);

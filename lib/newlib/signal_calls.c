@@ -176,10 +176,9 @@ int sigpending(sigset_t *set)
 
 int sigsuspend(const sigset_t *mask)
 {
-    int err = signal_mask_lend(mask);
-
-    while (err == 0)
-        err = thread_block(THREAD_NO_DEADLINE);
+    signal_mask_lend(mask);
+    while (thread_block(THREAD_NO_DEADLINE) == 0)
+        ;
     return failed(EINTR);
 }
 

@@ -237,15 +237,16 @@ void signal_mask_changed(void)
         thread_attention(thread_self(), true);
 }
 
-int signal_mask_lend(const sigset_t *mask)
+void signal_mask_lend(const sigset_t *mask)
 {
     struct posix_thread *self = posix_self();
 
     if (!mask)
-        return 0;
+        return;
     self->mask_after = self->blocked;
     self->mask_is_lent = true;
     self->blocked = *mask & ~never_blocked;
     thread_attention(thread_self(), true); /* gives it back */
-    return (pending | self->pending) & ~self->blocked ? -EINTR : 0;
+    if ((pending | self->pending) & ~self->blocked)
+        thread_interrupt(thread_self());
 }

@@ -1,13 +1,13 @@
 /* Waiting under its POSIX names: poll, select, sleep. */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/select.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lib/fd.h"
+#include "lib/newlib/posix_thread.h"
 #include "lib/page_alloc.h"
 #include "lib/thread.h"
 #include "port/clock.h"
@@ -52,34 +52,13 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
     return result(fd_poll(fds, count, deadline_us));
 }
 
-/* With another signal mask meanwhile: one step for others, as nothing of ours is preempted. mask may be NULL. */
-static void mask_begin(const sigset_t *mask, sigset_t *before)
-{
-    if (mask)
-        (void)sigprocmask(SIG_SETMASK, mask, before);
-}
-
-static int mask_end(const sigset_t *mask, const sigset_t *before, int value)
-{
-    const int error = errno;
-
-    if (mask)
-        (void)sigprocmask(SIG_SETMASK, before, NULL);
-    errno = error;
-    return value;
-}
-
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const __sigset_t *mask)
 {
-    sigset_t before;
-
     if (timeout && !timespec_ok(timeout))
         return failed(EINVAL);
-    mask_begin(mask, &before);
-    return mask_end(
-        mask, &before,
-        result(
-            fd_poll(fds, count, timeout ? deadline_in(timespec_us(timeout)) : THREAD_NO_DEADLINE)));
+    signal_mask_lend(mask);
+    return result(
+        fd_poll(fds, count, timeout ? deadline_in(timespec_us(timeout)) : THREAD_NO_DEADLINE));
 }
 
 /* ---- select: a poll of the descriptors that are in any set ---- */
@@ -174,14 +153,11 @@ int select(int count, fd_set *in, fd_set *out, fd_set *except, struct timeval *t
 int pselect(int count, fd_set *in, fd_set *out, fd_set *except, const struct timespec *timeout,
             const sigset_t *mask)
 {
-    sigset_t before;
-
     if (timeout && !timespec_ok(timeout))
         return failed(EINVAL);
-    mask_begin(mask, &before);
-    return mask_end(mask, &before,
-                    select_until(count, in, out, except,
-                                 timeout ? deadline_in(timespec_us(timeout)) : THREAD_NO_DEADLINE));
+    signal_mask_lend(mask);
+    return select_until(count, in, out, except,
+                        timeout ? deadline_in(timespec_us(timeout)) : THREAD_NO_DEADLINE);
 }
 
 /* ---- sleep ---- */
