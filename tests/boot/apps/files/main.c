@@ -15,9 +15,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static const char *site, *scratch;
+#include "files.h"
 
-static const char *in(const char *folder, const char *name)
+const char *site, *scratch;
+
+const char *in(const char *folder, const char *name)
 {
     static char paths[4][PATH_MAX];
     static unsigned turn;
@@ -27,7 +29,7 @@ static const char *in(const char *folder, const char *name)
     return path;
 }
 
-static const char *error(void)
+const char *error(void)
 {
     switch (errno) {
     case 0:
@@ -62,18 +64,12 @@ static const char *error(void)
         return "ESPIPE";
     case EBUSY:
         return "EBUSY";
+    case ERANGE:
+        return "ERANGE";
     default:
         return strerror(errno);
     }
 }
-
-#define SAY(...) printf("files: " __VA_ARGS__)
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        errno = 0;                                                                                 \
-        const long result_ = (long)(call);                                                         \
-        SAY("%s = %ld %s\n", #call, result_, result_ < 0 ? error() : "");                          \
-    } while (0)
 
 static unsigned checksum(const void *data, size_t len)
 {
@@ -359,5 +355,11 @@ int main(int argc, char **argv)
     stdio();
     maps();
     devices();
+    walks();
+    relative();
+    times();
+    locks();
+    room();
+    patterns();
     return 0;
 }
