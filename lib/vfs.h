@@ -124,7 +124,8 @@ void vfs_dir_rewind(struct file *f);
 
 /* ---- for lib/vfs_*.c and tests ---- */
 
-struct inode *vfs_root(void);
+struct inode *
+vfs_root(void); /* NULL: there was no memory to make the tree; the next call tries again */
 struct inode *inode_new(enum inode_kind kind,
                         mode_t mode);   /* NULL: no memory. No names, no users */
 void inode_release(struct inode *node); /* free it if nobody refers to it */
@@ -137,7 +138,7 @@ int dir_move(struct inode *from, const char *name, size_t name_len, struct inode
              const char *new_name, size_t new_len);
 uint64_t inode_size(const struct inode *node);
 void inode_stat(const struct inode *node, struct stat *st);
-void vfs_devices_init(struct inode *root);
+bool vfs_devices_init(struct inode *root); /* false: no memory */
 /* Open device `node`, or what /dev/stdin and /dev/fd/N stand for. */
 int vfs_device_open(struct inode *node, int flags, struct file **out);
 /* Hang an archive into the tree. Bad entries are counted and left out. Returns how many entries it took. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/check.h"
 #include "lib/console.h"
 #include "lib/random.h"
 #include "lib/vfs_impl.h"
@@ -110,44 +109,44 @@ static const struct {
 
 /* ---- the tree ---- */
 
-static struct inode *add(struct inode *dir, const char *name, enum inode_kind kind, mode_t mode)
+static bool add(struct inode *dir, const char *name, struct inode *node)
 {
-    struct inode *node = inode_new(kind, mode);
-
-    if (dir_find(dir, name, strlen(name)))
-        dir_remove(dir, name, strlen(name)); /* an archive brought its own */
-    if (!node || dir_add(dir, name, strlen(name), node))
-        panic("no memory for /dev");
-    return node;
+    if (!node)
+        return false;
+    if (dir_add(dir, name, strlen(name), node) == 0)
+        return true;
+    inode_release(node);
+    return false;
 }
 
-static void add_link(struct inode *dir, const char *name, const char *target)
+static bool add_device(struct inode *dir, const char *name, const struct file_ops *ops)
 {
-    struct inode *node = add(dir, name, INODE_SYMLINK, 0777);
+    struct inode *node = inode_new(INODE_DEVICE, 0666);
 
-    node->target = strdup(target);
-    if (!node->target)
-        panic("no memory for /dev");
+    if (node)
+        node->dev = ops;
+    return add(dir, name, node);
 }
 
 /*
  * /dev/fd/0, 1, 2 are devices with no operations of their own: opening one means another reference to what is open there. Higher
  * numbers aren't listed; dup() gives the same.
  */
-void vfs_devices_init(struct inode *root)
+bool vfs_devices_init(struct inode *root)
 {
     struct inode *dev = dir_make(root, "dev", 0755);
+    struct inode *fd = dev ? dir_make(dev, "fd", 0555) : NULL;
 
-    for (size_t i = 0; i < ARRAY_COUNT(devices); i++)
-        add(dev, devices[i].name, INODE_DEVICE, 0666)->dev = devices[i].ops;
-    struct inode *fd = dir_make(dev, "fd", 0555);
-
+    if (!fd)
+        return false;
+    for (size_t i = 0; i < ARRAY_COUNT(devices); i++) {
+        if (!add_device(dev, devices[i].name, devices[i].ops))
+            return false;
+    }
     dev->read_only = fd->read_only = true;
-    for (int i = 0; i < 3; i++)
-        add(fd, (const char[]){(char)('0' + i), '\0'}, INODE_DEVICE, 0666);
-    add_link(dev, "stdin", "fd/0");
-    add_link(dev, "stdout", "fd/1");
-    add_link(dev, "stderr", "fd/2");
+    return add_device(fd, "0", NULL) && add_device(fd, "1", NULL) && add_device(fd, "2", NULL) &&
+           add(dev, "stdin", symlink_new("fd/0")) && add(dev, "stdout", symlink_new("fd/1")) &&
+           add(dev, "stderr", symlink_new("fd/2"));
 }
 
 static int open_descriptor(const struct inode *node, struct file **out)

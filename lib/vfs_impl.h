@@ -40,8 +40,14 @@ int vfs_walk(struct inode *at, const char *path, bool follow, struct place *plac
 /* The same, and it must exist. */
 int vfs_find(struct inode *at, const char *path, bool follow, struct inode **node);
 
-/* The directory of that name, made if need be; what is no directory gives way. For the tree's beginning: no memory panics. */
+/* The directory of that name, made if need be. NULL: no memory, or something else has the name. */
 struct inode *dir_make(struct inode *parent, const char *name, mode_t mode);
+
+/* Every name below dir is gone. */
+void dir_clear(struct inode *dir);
+
+/* The target is copied. NULL: no memory. */
+struct inode *symlink_new(const char *target);
 
 struct dir_entry *dir_entry_find(const struct inode *dir, const char *name, size_t len);
 struct timespec vfs_now(void);

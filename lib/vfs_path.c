@@ -103,19 +103,6 @@ int vfs_mkdir(struct inode *at, const char *path, mode_t mode)
     return err ? err : make(&place, INODE_DIR, mode, &node);
 }
 
-static struct inode *new_symlink(const char *target)
-{
-    struct inode *node = inode_new(INODE_SYMLINK, 0777);
-
-    if (!node)
-        return NULL;
-    node->target = strdup(target);
-    if (node->target)
-        return node;
-    free(node);
-    return NULL;
-}
-
 int vfs_symlink(const char *target, struct inode *at, const char *path)
 {
     struct place place;
@@ -129,7 +116,7 @@ int vfs_symlink(const char *target, struct inode *at, const char *path)
         return err;
     if (place.must_be_dir)
         return -ENOENT;
-    struct inode *node = new_symlink(target);
+    struct inode *node = symlink_new(target);
 
     return node ? name_it(&place, node) : -ENOMEM;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/log.h"
+#include "lib/page_alloc.h"
 #include "lib/tar.h"
 #include "lib/vfs_impl.h"
 
@@ -68,12 +69,7 @@ static struct inode *node_for(struct inode *root, const struct tar_entry *e)
         node = find(root, e->target);
         return node && node->kind != INODE_DIR ? node : NULL;
     case TAR_SYMLINK:
-        node = e->target[0] ? inode_new(INODE_SYMLINK, 0777) : NULL;
-        if (node && !(node->target = strdup(e->target))) {
-            free(node);
-            return NULL;
-        }
-        return node;
+        return e->target[0] ? symlink_new(e->target) : NULL;
     case TAR_FILE:
         node = inode_new(INODE_FILE, e->mode);
         if (node) {
@@ -98,6 +94,12 @@ static bool add_dir(struct inode *dir, const char *name, const struct tar_entry 
     return true;
 }
 
+/* Directories stay, and so do the devices. */
+static bool may_give_way(const struct inode *old)
+{
+    return !old || (old->kind != INODE_DIR && old->kind != INODE_DEVICE);
+}
+
 static bool add(struct inode *root, const struct tar_entry *e)
 {
     const char *name;
@@ -111,7 +113,7 @@ static bool add(struct inode *root, const struct tar_entry *e)
         return add_dir(dir, name, e);
 
     struct inode *old = dir_find(dir, name, strlen(name));
-    struct inode *node = old && old->kind == INODE_DIR ? NULL : node_for(root, e);
+    struct inode *node = may_give_way(old) ? node_for(root, e) : NULL;
 
     if (!node)
         return false;
@@ -133,12 +135,22 @@ static bool add(struct inode *root, const struct tar_entry *e)
 /* What a look at one archive found, besides entries that were taken. */
 struct losses {
     size_t refused;
-    bool full; /* no more names may be in the tree */
+    bool full; /* archives have their share of names and of memory */
 };
+
+/* The last quarter of the names is for programs; and long targets of links, which aren't bounded by their number, end here. */
+static bool is_full(size_t free_before)
+{
+    const size_t free_now = page_free_count();
+
+    return vfs_entry_count() >= vfs_entry_limit() / 4 * 3 ||
+           (free_now < free_before && free_before - free_now > page_total_count() / 4);
+}
 
 static size_t mount(struct inode *root, struct tar_reader *reader, struct tar_entry *e,
                     struct losses *losses)
 {
+    const size_t free_before = page_free_count();
     size_t taken = 0;
 
     while (!losses->full && tar_next(reader, e)) {
@@ -146,7 +158,7 @@ static size_t mount(struct inode *root, struct tar_reader *reader, struct tar_en
             taken++;
         else
             losses->refused++;
-        losses->full = vfs_entry_count() >= vfs_entry_limit();
+        losses->full = is_full(free_before);
     }
     return taken;
 }

@@ -51,6 +51,19 @@ struct inode *inode_new(enum inode_kind kind, mode_t mode)
     return node;
 }
 
+struct inode *symlink_new(const char *target)
+{
+    struct inode *node = inode_new(INODE_SYMLINK, 0777);
+
+    if (!node)
+        return NULL;
+    node->target = strdup(target);
+    if (node->target)
+        return node;
+    free(node);
+    return NULL;
+}
+
 void inode_release(struct inode *node)
 {
     if (node->names > 0 || node->users > 0)
@@ -131,13 +144,14 @@ static int table_grow(void)
         return 0;
 
     const size_t count = size_max(BUCKETS_MIN, tree.bucket_count * 2);
-    struct dir_entry **buckets = calloc(count, sizeof *buckets);
+    struct dir_entry **buckets =
+        calloc(count, sizeof(*buckets)); // NOLINT(bugprone-sizeof-expression): pointers are meant
 
     if (!buckets)
         return tree.buckets ? 0 : -ENOMEM;
 
     struct dir_entry **old = tree.buckets;
-    const size_t old_count = tree.bucket_count;
+    const size_t old_count = old ? tree.bucket_count : 0;
 
     tree.buckets = buckets;
     tree.bucket_count = count;
@@ -293,4 +307,23 @@ int dir_move(struct inode *from, const char *name, size_t name_len, struct inode
     if (node->kind == INODE_DIR)
         node->dir.parent = to;
     return 0;
+}
+
+/* Leaves first, and without recursion: a tree may be as deep as a path is long. */
+void dir_clear(struct inode *top)
+{
+    struct inode *dir = top;
+
+    while (top->dir.first) {
+        struct dir_entry *first = dir->dir.first;
+
+        if (first && first->node->kind == INODE_DIR) {
+            dir = first->node;
+        } else if (first) {
+            dir_remove(dir, first->name, first->name_len);
+        } else { /* empty: it stands first in its parent, that is how we came here */
+            dir = dir->dir.parent;
+            dir_remove(dir, dir->dir.first->name, dir->dir.first->name_len);
+        }
+    }
 }

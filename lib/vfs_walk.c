@@ -1,9 +1,9 @@
 /* From a path to an inode (POSIX.1-2017 §4.13). */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/boot_info.h"
-#include "lib/check.h"
 #include "lib/log.h"
 #include "lib/tar.h"
 #include "lib/vfs_impl.h"
@@ -12,18 +12,17 @@ static struct inode *root, *working_dir;
 
 /* ---- the tree's beginning ---- */
 
-/* What an archive has under a name of ours must be a directory; anything else gives way. */
 struct inode *dir_make(struct inode *parent, const char *name, mode_t mode)
 {
     struct inode *dir = dir_find(parent, name, strlen(name));
 
-    if (dir && dir->kind == INODE_DIR)
-        return dir;
     if (dir)
-        dir_remove(parent, name, strlen(name));
+        return dir->kind == INODE_DIR ? dir : NULL;
     dir = inode_new(INODE_DIR, mode);
-    if (!dir || dir_add(parent, name, strlen(name), dir))
-        panic("no memory for the directory %s", name);
+    if (dir && dir_add(parent, name, strlen(name), dir)) {
+        inode_release(dir);
+        return NULL;
+    }
     return dir;
 }
 
@@ -47,52 +46,74 @@ static size_t module_name(const struct boot_module *module, size_t index, char *
     return 2;
 }
 
-static void module_as_file(const struct boot_module *module, size_t index)
+static bool add_module(struct inode *dir, const struct boot_module *module, const char *name,
+                       size_t len)
 {
-    char name[VFS_NAME_MAX + 1];
-    const size_t len = module_name(module, index, name);
-    struct inode *dir = dir_make(root, "modules", 0555);
     struct inode *node = inode_new(INODE_FILE, 0444);
 
-    if (!node || dir_add(dir, name, len, node)) {
-        log_warn("vfs", "module %u, \"%.*s\", is left out: its name is taken, or no memory",
-                 (unsigned)index, (int)len, name);
-        if (node)
-            inode_release(node);
-        return;
-    }
-    dir->read_only = true;
+    if (!node)
+        return false;
     node->read_only = true;
     node->file.fixed = module->data;
     node->file.fixed_size = module->len;
+    if (dir_add(dir, name, len, node) == 0)
+        return true;
+    inode_release(node);
+    return false;
 }
 
-static void mount_modules(void)
+static void module_as_file(struct inode *top, const struct boot_module *module, size_t index)
+{
+    char name[VFS_NAME_MAX + 1];
+    const size_t len = module_name(module, index, name);
+    struct inode *dir = dir_make(top, "modules", 0555);
+
+    if (dir)
+        dir->read_only = true;
+    if (!dir || !add_module(dir, module, name, len))
+        log_warn("vfs", "module %u, \"%.*s\", is left out: its name is taken, or no memory",
+                 (unsigned)index, (int)len, name);
+}
+
+static void mount_modules(struct inode *top)
 {
     for (size_t i = 0; i < boot_info.module_count; i++) {
         const struct boot_module *module = &boot_info.modules[i];
 
         if (tar_looks_like(module->data, module->len))
-            vfs_mount_tar(root, module->data, module->len, module->text);
+            vfs_mount_tar(top, module->data, module->len, module->text);
         else
-            module_as_file(module, i);
+            module_as_file(top, module, i);
     }
+}
+
+/* What is ours comes first, so that no archive can take its place, nor its memory. */
+static struct inode *plant(void)
+{
+    struct inode *top = inode_new(INODE_DIR, 0755);
+
+    if (!top)
+        return NULL;
+    top->names = 1; /* it has none, and stays */
+    if (!dir_make(top, "tmp", 01777) || !vfs_devices_init(top)) {
+        dir_clear(top);
+        free(top);
+        return NULL;
+    }
+    mount_modules(top);
+    top->read_only = true;
+    return top;
 }
 
 struct inode *vfs_root(void)
 {
     if (root)
         return root;
-    root = inode_new(INODE_DIR, 0755);
-    if (!root)
-        panic("no memory for the root directory");
-    root->names = 1; /* never freed */
-    working_dir = root;
-    working_dir->users++;
-    mount_modules();
-    dir_make(root, "tmp", 01777)->read_only = false;
-    vfs_devices_init(root);
-    root->read_only = true;
+    root = plant();
+    if (root) {
+        working_dir = root;
+        working_dir->users++;
+    }
     return root;
 }
 
@@ -224,7 +245,8 @@ static int start(struct inode *at, const char *path, struct rest *rest, struct p
     rest->links = 0;
     rest->wants_dir = false;
     trim(rest);
-    vfs_root();
+    if (!vfs_root())
+        return -ENOMEM;
     stand_in(path[0] == '/' ? root : at ? at : working_dir, place);
     return 0;
 }
@@ -343,8 +365,7 @@ static ssize_t path_of(const struct inode *dir, const char *name, size_t name_le
 
 ssize_t vfs_getcwd(char *buf, size_t len)
 {
-    vfs_root();
-    return path_of(working_dir, "", 0, buf, len);
+    return vfs_root() ? path_of(working_dir, "", 0, buf, len) : -ENOMEM;
 }
 
 ssize_t vfs_realpath(struct inode *at, const char *path, char *buf, size_t len)

@@ -81,29 +81,6 @@ static size_t read_all(const uint8_t *data, size_t size)
     return entries;
 }
 
-/* Leaves first, without recursion: the tree may be deep. */
-static void take_down(struct inode *root)
-{
-    struct inode *dir = root;
-
-    while (root->dir.first) {
-        while (dir->dir.first && dir->dir.first->node->kind == INODE_DIR)
-            dir = dir->dir.first->node;
-        if (dir->dir.first) {
-            struct stat st;
-
-            inode_stat(dir->dir.first->node, &st);
-            ASSERT(st.st_nlink >= 1 && (st.st_mode & S_IFMT) != 0);
-            dir_remove(dir, dir->dir.first->name, dir->dir.first->name_len);
-        } else {
-            struct inode *parent = dir->dir.parent;
-
-            dir_remove(parent, parent->dir.first->name, parent->dir.first->name_len);
-            dir = parent;
-        }
-    }
-}
-
 /* A search would hardly ever hit a checksum: every block that says it is a header gets its own. */
 static void repair_sums(uint8_t *data, size_t size)
 {
@@ -126,7 +103,7 @@ static void mount(const uint8_t *data, size_t size)
     warnings = 0;
     ASSERT(vfs_mount_tar(root, data, size, "fuzz") <= entries);
     ASSERT(warnings <= 1);
-    take_down(root);
+    dir_clear(root);
     ASSERT(vfs_entry_count() == 0);
     root->names = 0;
     inode_release(root);

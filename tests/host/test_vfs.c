@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "lib/boot_info.h"
-#include "lib/vfs.h"
+#include "lib/vfs_impl.h"
 #include "tests/host/support/clock.h"
 #include "tests/host/support/net_env.h"
 #include "tests/host/support/tar_build.h"
@@ -42,7 +42,9 @@ static void build_site(void)
     tar_build_file(&site, "plain/below", "a file is in the way");
     tar_build_file(&site, "soft/below", "a link is not followed");
     tar_build_file(&site, "dir", "a directory does not become a file");
-    tar_build_file(&site, "dev", "must give way");
+    tar_build_file(&site, "dev", "does not become a file");
+    tar_build_file(&site, "dev/null", "stays the device");
+    tar_build_file(&site, "dev/zero/below", "stays the device");
     tar_build_file(&site, "tmp/old", "is kept");
 }
 
@@ -64,7 +66,7 @@ static int group_setup(void **state)
     boot_info.module_count = 7;
     vfs_root();
     assert_true(net_env_logged(
-        "/boot/site.tar: 15 entries are served, 4 left out; damaged or cut short at 0 places"));
+        "/boot/site.tar: 14 entries are served, 7 left out; damaged or cut short at 0 places"));
     assert_true(net_env_logged(
         "damaged.tar: 1 entries are served, 0 left out; damaged or cut short at 1 places"));
     assert_true(net_env_logged("module 5, \"raw.bin\", is left out"));
@@ -259,6 +261,35 @@ static void an_archive_may_bring_files_for_tmp(void **state)
     assert_int_equal(vfs_unlink(NULL, "/tmp/old"), 0);
     put("/tmp/old", "new");
     holds("/tmp/old", "new");
+}
+
+static void a_flood_of_names_leaves_room_for_programs(void **state)
+{
+    (void)state;
+    const size_t entries = vfs_entry_limit() + 100;
+    uint8_t *flood = calloc(entries, TAR_BLOCK_BYTES);
+    struct inode *top = inode_new(INODE_DIR, 0755);
+    static struct tar_build one;
+    char name[32];
+
+    assert_true(flood && top);
+    for (size_t i = 0; i < entries; i++) {
+        snprintf(name, sizeof name, "d%zu/f", i);
+        tar_build_init(&one);
+        tar_build_header(&one, '0', name, "", 0);
+        memcpy(flood + i * TAR_BLOCK_BYTES, one.data, TAR_BLOCK_BYTES);
+    }
+    top->names = 1;
+    const size_t taken = vfs_mount_tar(top, flood, entries * TAR_BLOCK_BYTES, "flood.tar");
+
+    assert_in_range(taken, entries / 4, entries / 2);
+    assert_true(net_env_logged("flood.tar"));
+    assert_true(net_env_logged("the rest is left out, there are too many"));
+    put("/tmp/a", "still possible");
+    holds("/tmp/a", "still possible");
+    dir_clear(top);
+    free(top);
+    free(flood);
 }
 
 /* ---- paths ---- */
@@ -632,6 +663,7 @@ int main(void)
         TEST(properties_are_the_archives),
         TEST(an_archives_bytes_stay_where_they_are),
         TEST(the_archives_part_of_the_tree_is_read_only),
+        TEST(a_flood_of_names_leaves_room_for_programs),
         TEST(paths_lead_where_posix_says),
         TEST(links_are_followed_a_bounded_number_of_times),
         TEST(names_and_paths_have_a_longest_length),
