@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -36,9 +37,27 @@ int dup2(int fd, int target)
     return (int)result(fd_dup2(fd, target));
 }
 
-static int control(int fd, int request, int arg)
+/* Locks on parts of files are between processes, and there is one: nobody else ever holds any. */
+static int lock(int fd, int request, struct flock *lock)
+{
+    const int flags = fd_get_flags(fd);
+
+    if (flags < 0)
+        return flags;
+    if (lock->l_type != F_RDLCK && lock->l_type != F_WRLCK && lock->l_type != F_UNLCK)
+        return -EINVAL;
+    if (request == F_GETLK)
+        lock->l_type = F_UNLCK;
+    return 0;
+}
+
+static int control(int fd, int request, int arg, void *pointer)
 {
     switch (request) {
+    case F_GETLK:
+    case F_SETLK:
+    case F_SETLKW:
+        return lock(fd, request, pointer);
     case F_DUPFD:
         return fd_dup(fd, arg, false);
     case F_DUPFD_CLOEXEC:
@@ -64,10 +83,10 @@ int fcntl(int fd, int request, ...)
     va_list args;
 
     va_start(args, request);
-    const int arg = va_arg(args, int);
+    void *pointer = va_arg(args, void *); /* an int comes the same way */
 
     va_end(args);
-    return (int)result(control(fd, request, arg));
+    return (int)result(control(fd, request, (int)(intptr_t)pointer, pointer));
 }
 
 int ioctl(int fd, unsigned long request, ...)

@@ -44,7 +44,7 @@ def test_a_program_sees_what_it_sees_on_linux(boot, tmp_path, form):
     scratch.mkdir()
     if form == "ustar":  # holds no such name
         (site / "deep" / ("long" * 40)).rename(site / "deep" / "short")
-    subprocess.run(["gcc", "-O1", "-o", native, *SOURCES, "-D_GNU_SOURCE"], check=True)
+    subprocess.run(["gcc", "-O1", "-o", native, *SOURCES, "-D_GNU_SOURCE", "-pthread"], check=True)
     expected = subprocess.run([native, site, scratch], check=True, capture_output=True, timeout=30).stdout.decode()
     archive = tmp_path / "site.tar"
     subprocess.run(["tar", f"--format={form}", "-C", tmp_path, "-cf", archive, "site"], check=True)

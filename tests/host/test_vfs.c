@@ -457,6 +457,11 @@ static void a_rename_replaces_and_moves(void **state)
                      0); /* takes an empty one's place */
     holds("/tmp/d/f", "f");
     real_is("/tmp/d/..", "/tmp");
+    vfs_mkdir(NULL, "/tmp/g", 0777);
+    vfs_mkdir(NULL, "/tmp/g/h", 0777);
+    assert_int_equal(vfs_rename(NULL, "/tmp/d", NULL, "/tmp/g/h"), 0);
+    real_is("/tmp/g/h/..", "/tmp/g");
+    assert_int_equal(vfs_rename(NULL, "/tmp/g/h", NULL, "/tmp/d"), 0);
     assert_int_equal(vfs_rename(NULL, "/tmp/d/f", NULL, "/tmp/d/f"), 0);
     holds("/tmp/d/f", "f");
 }
@@ -565,7 +570,7 @@ static void writing_appends_cuts_and_leaves_holes(void **state)
 static void what_was_mapped_stays_until_the_file_is_closed(void **state)
 {
     (void)state;
-    struct file *f = opened("/tmp/a", O_CREAT | O_RDWR);
+    struct file *f = opened("/tmp/a", O_CREAT | O_RDWR), *other = opened("/tmp/a", O_RDONLY);
     const uint8_t *data, *again;
     size_t len;
     char block[5000];
@@ -582,7 +587,10 @@ static void what_was_mapped_stays_until_the_file_is_closed(void **state)
     assert_int_equal(vfs_unlink(NULL, "/tmp/a"), 0);
     assert_memory_equal(data, block, 10);
     assert_int_equal(data[9000], 0);
+    assert_int_equal(ram_pages_in_use(), 3);
     file_put(f);
+    assert_int_equal(ram_pages_in_use(), 1);
+    file_put(other);
 
     f = opened("/tmp", O_RDONLY);
     assert_int_equal(vfs_map(f, &data, &len), -EISDIR);

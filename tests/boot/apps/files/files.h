@@ -25,5 +25,6 @@ void times(void);
 void locks(void);
 void room(void);
 void patterns(void);
+void together(void);
 
 #endif

@@ -361,5 +361,6 @@ int main(int argc, char **argv)
     locks();
     room();
     patterns();
+    together();
     return 0;
 }

@@ -9,6 +9,8 @@
 #include <ftw.h>
 #include <glob.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -198,6 +200,7 @@ void times(void)
 void locks(void)
 {
     const int fd = open(in(scratch, "locked"), O_CREAT | O_RDWR, 0600);
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     char text[8];
 
     TRY(flock(fd, LOCK_EX));
@@ -214,6 +217,10 @@ void locks(void)
     TRY(pathconf(scratch, _PC_NAME_MAX));
     TRY(fcntl(fd, F_GETFL) & O_ACCMODE);
     TRY(fcntl(fd, F_GETFD));
+    TRY(fcntl(fd, F_SETLK, &whole));
+    TRY(fcntl(fd, F_GETLK, &whole));
+    SAY("lock %d\n", whole.l_type == F_UNLCK);
+    TRY(fcntl(-1, F_SETLK, &whole));
     TRY(dup2(fd, 40));
     TRY(write(40, "ab", 2));
     TRY(lseek(fd, 0, SEEK_CUR));
@@ -334,4 +341,69 @@ void patterns(void)
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
         SAY("fnmatch \"%s\" \"%s\": %d\n", tries[i].pattern, tries[i].name,
             fnmatch(tries[i].pattern, tries[i].name, tries[i].flags) == 0);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 4, ROUNDS = 300 };
+
+static int log_fd;
+
+/* Each has a file of its own, and all write to one. */
+static void *work(void *arg)
+{
+    const long id = (long)arg;
+    char name[PATH_MAX], text[32], back[32];
+    long good = 0;
+
+    snprintf(name, sizeof name, "%s/thread-%ld", scratch, id);
+    for (int i = 0; i < ROUNDS; i++) {
+        const int len = snprintf(text, sizeof text, "%ld %6d\n", id, i);
+        FILE *f = fopen(name, i % 2 ? "w+" : "a+");
+
+        if (!f)
+            break;
+        fwrite(text, 1, (size_t)len, f);
+        fseek(f, -len, SEEK_END);
+        good += fgets(back, sizeof back, f) && strcmp(text, back) == 0;
+        fclose(f);
+        good += write(log_fd, text, (size_t)len) == len;
+        good += i % 10 ? 1 : unlink(name) == 0;
+    }
+    unlink(name);
+    return (void *)good;
+}
+
+static unsigned long whole_lines(FILE *f)
+{
+    char line[64];
+    unsigned long lines = 0;
+    long id;
+    int number;
+
+    while (fgets(line, sizeof line, f))
+        lines += strlen(line) == 9 && sscanf(line, "%ld %d\n", &id, &number) == 2;
+    return lines;
+}
+
+void together(void)
+{
+    pthread_t threads[THREADS];
+    long good = 0;
+
+    log_fd = open(in(scratch, "all"), O_CREAT | O_WRONLY | O_APPEND, 0600);
+    for (long i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, work, (void *)i);
+    for (int i = 0; i < THREADS; i++) {
+        void *result = NULL;
+
+        pthread_join(threads[i], &result);
+        good += (long)result;
+    }
+    close(log_fd);
+    FILE *f = fopen(in(scratch, "all"), "r");
+
+    SAY("threads did %ld things, %lu lines\n", good, whole_lines(f));
+    fclose(f);
+    TRY(unlink(in(scratch, "all")));
 }
