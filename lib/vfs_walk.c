@@ -1,121 +1,10 @@
-/* From a path to an inode (POSIX.1-2017 §4.13). */
+/* From a path to an inode, and back (POSIX.1-2017 §4.13). */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "lib/boot_info.h"
-#include "lib/log.h"
-#include "lib/tar.h"
 #include "lib/vfs_impl.h"
 
-static struct inode *root, *working_dir;
-
-/* ---- the tree's beginning ---- */
-
-struct inode *dir_make(struct inode *parent, const char *name, mode_t mode)
-{
-    struct inode *dir = dir_find(parent, name, strlen(name));
-
-    if (dir)
-        return dir->kind == INODE_DIR ? dir : NULL;
-    dir = inode_new(INODE_DIR, mode);
-    if (dir && dir_add(parent, name, strlen(name), dir)) {
-        inode_release(dir);
-        return NULL;
-    }
-    return dir;
-}
-
-/* The last part of a module's first word, or its number. */
-static size_t module_name(const struct boot_module *module, size_t index, char *out)
-{
-    const char *text = module->text;
-    const size_t word = strcspn(text, " \t");
-    size_t from = word;
-
-    while (from > 0 && text[from - 1] != '/')
-        from--;
-    const size_t len = word - from;
-
-    if (len > 0 && len <= VFS_NAME_MAX && !(text[from] == '.' && len <= 2)) {
-        memcpy(out, text + from, len);
-        return len;
-    }
-    out[0] = (char)('0' + index / 10);
-    out[1] = (char)('0' + index % 10);
-    return 2;
-}
-
-static bool add_module(struct inode *dir, const struct boot_module *module, const char *name,
-                       size_t len)
-{
-    struct inode *node = inode_new(INODE_FILE, 0444);
-
-    if (!node)
-        return false;
-    node->read_only = true;
-    node->file.fixed = module->data;
-    node->file.fixed_size = module->len;
-    if (dir_add(dir, name, len, node) == 0)
-        return true;
-    inode_release(node);
-    return false;
-}
-
-static void module_as_file(struct inode *top, const struct boot_module *module, size_t index)
-{
-    char name[VFS_NAME_MAX + 1];
-    const size_t len = module_name(module, index, name);
-    struct inode *dir = dir_make(top, "modules", 0555);
-
-    if (dir)
-        dir->read_only = true;
-    if (!dir || !add_module(dir, module, name, len))
-        log_warn("vfs", "module %u, \"%.*s\", is left out: its name is taken, or no memory",
-                 (unsigned)index, (int)len, name);
-}
-
-static void mount_modules(struct inode *top)
-{
-    for (size_t i = 0; i < boot_info.module_count; i++) {
-        const struct boot_module *module = &boot_info.modules[i];
-
-        if (tar_looks_like(module->data, module->len))
-            vfs_mount_tar(top, module->data, module->len, module->text);
-        else
-            module_as_file(top, module, i);
-    }
-}
-
-/* What is ours comes first, so that no archive can take its place, nor its memory. */
-static struct inode *plant(void)
-{
-    struct inode *top = inode_new(INODE_DIR, 0755);
-
-    if (!top)
-        return NULL;
-    top->names = 1; /* it has none, and stays */
-    if (!dir_make(top, "tmp", 01777) || !vfs_devices_init(top)) {
-        dir_clear(top);
-        free(top);
-        return NULL;
-    }
-    mount_modules(top);
-    top->read_only = true;
-    return top;
-}
-
-struct inode *vfs_root(void)
-{
-    if (root)
-        return root;
-    root = plant();
-    if (root) {
-        working_dir = root;
-        working_dir->users++;
-    }
-    return root;
-}
+static struct inode *working_dir; /* NULL: the root */
 
 /* ---- the walk ---- */
 
@@ -188,7 +77,7 @@ static bool is_dots(const struct place *place)
 
 static int step_dots(struct inode *dir, struct place *place)
 {
-    if (place->name_len == 1 || dir == root) {
+    if (place->name_len == 1 || dir == vfs_root()) {
         stand_in(dir, place);
         return 0;
     }
@@ -203,7 +92,7 @@ static int follow_link(struct rest *rest, struct place *place)
     const char *target = place->node->target;
     const int err = rest_push(rest, target);
 
-    stand_in(target[0] == '/' ? root : place->dir, place);
+    stand_in(target[0] == '/' ? vfs_root() : place->dir, place);
     return err;
 }
 
@@ -232,6 +121,11 @@ static int step(struct rest *rest, bool follow, struct place *place)
     return 0;
 }
 
+static struct inode *here(void)
+{
+    return working_dir ? working_dir : vfs_root();
+}
+
 static int start(struct inode *at, const char *path, struct rest *rest, struct place *place)
 {
     const size_t len = strnlen(path, sizeof rest->text);
@@ -247,7 +141,7 @@ static int start(struct inode *at, const char *path, struct rest *rest, struct p
     trim(rest);
     if (!vfs_root())
         return -ENOMEM;
-    stand_in(path[0] == '/' ? root : at ? at : working_dir, place);
+    stand_in(path[0] == '/' ? vfs_root() : at ? at : here(), place);
     return 0;
 }
 
@@ -286,8 +180,10 @@ static int change_to(struct inode *node)
     if (node->kind != INODE_DIR)
         return -ENOTDIR;
     node->users++;
-    working_dir->users--;
-    inode_release(working_dir);
+    if (working_dir) {
+        working_dir->users--;
+        inode_release(working_dir);
+    }
     working_dir = node;
     return 0;
 }
@@ -321,7 +217,7 @@ static ssize_t dir_path_len(const struct inode *dir)
 {
     size_t len = 0;
 
-    for (; dir != root; dir = dir->dir.parent) {
+    for (; dir != vfs_root(); dir = dir->dir.parent) {
         if (!dir->dir.parent)
             return -ENOENT;
         len += 1 + entry_of(dir)->name_len;
@@ -358,14 +254,14 @@ static ssize_t path_of(const struct inode *dir, const char *name, size_t name_le
     *at = '\0';
     if (name_too)
         at = put_before(at, name, name_len);
-    for (; dir != root; dir = dir->dir.parent)
+    for (; dir != vfs_root(); dir = dir->dir.parent)
         at = put_before(at, entry_of(dir)->name, entry_of(dir)->name_len);
     return (ssize_t)len + 1;
 }
 
 ssize_t vfs_getcwd(char *buf, size_t len)
 {
-    return vfs_root() ? path_of(working_dir, "", 0, buf, len) : -ENOMEM;
+    return vfs_root() ? path_of(here(), "", 0, buf, len) : -ENOMEM;
 }
 
 ssize_t vfs_realpath(struct inode *at, const char *path, char *buf, size_t len)
