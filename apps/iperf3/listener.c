@@ -1,0 +1,66 @@
+/*
+ * iperf3 closes its listening socket after each test and opens another. A client that connects in between is refused, and one that
+ * connected a moment before is reset: on a slow processor that is milliseconds, and whoever runs one test right behind another meets it.
+ * So the socket is kept instead, with whoever waits in it, and handed out again when iperf3 asks for the same one.
+ *
+ * Done at link time (--wrap), because iperf3's source stays as it is. Only the thread that runs the server comes here.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+
+int __real_netannounce(int domain, int proto, const char *local, const char *bind_dev, int port);
+int __real_close(int fd);
+int __real_bind(int fd, const struct sockaddr *addr, socklen_t len);
+int __wrap_netannounce(int domain, int proto, const char *local, const char *bind_dev, int port);
+int __wrap_close(int fd);
+int __wrap_bind(int fd, const struct sockaddr *addr, socklen_t len);
+
+static struct {
+    int fd; /* the listener, open or kept; -1: none */
+    bool kept;
+    int domain, port;
+} listener = {.fd = -1};
+
+static void let_go(void)
+{
+    if (listener.fd >= 0 && listener.kept)
+        __real_close(listener.fd);
+    listener.fd = -1;
+    listener.kept = false;
+}
+
+int __wrap_netannounce(int domain, int proto, const char *local, const char *bind_dev, int port)
+{
+    if (proto != SOCK_STREAM)
+        return __real_netannounce(domain, proto, local, bind_dev, port);
+    if (listener.kept && listener.domain == domain && listener.port == port) {
+        listener.kept = false;
+        return listener.fd;
+    }
+    let_go();
+    listener.fd = __real_netannounce(domain, proto, local, bind_dev, port);
+    listener.domain = domain;
+    listener.port = port;
+    return listener.fd;
+}
+
+int __wrap_close(int fd)
+{
+    if (fd < 0 || fd != listener.fd)
+        return __real_close(fd);
+    listener.kept = true;
+    return 0;
+}
+
+/* iperf3 opens a listener of its own for tests with a window or a segment size: then ours must go after all. */
+int __wrap_bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+    const int result = __real_bind(fd, addr, len);
+
+    if (result == 0 || errno != EADDRINUSE || !listener.kept)
+        return result;
+    let_go();
+    return __real_bind(fd, addr, len);
+}
