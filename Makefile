@@ -146,7 +146,7 @@ $(B)/inner.o: $(KERNEL_OBJ) $(LWIP_OBJ)
 
 $(B)/kernel.o: $(B)/inner.o tools/mkentries.py
 	@$(PYTHON) tools/mkentries.py --inner $< --bracket $(BRACKETED:%=$(B)/obj/%.o) --skip $(ASSEMBLY:%=$(B)/obj/%.o) \
-	  --sources $(BRACKETED) -o $(B)/entries
+	  --locked $(LWIP_OBJ) --sources $(BRACKETED) -o $(B)/entries
 	@objcopy --redefine-syms=$(B)/entries.syms $< $(B)/renamed.o
 	@$(CC) $(MACHINE) -fno-lto -c $(B)/entries.S -o $(B)/entries.o
 	@$(CC) -fno-lto -nostdlib -r $(B)/renamed.o $(B)/entries.o -o $@.new && mv $@.new $@

@@ -69,6 +69,12 @@ bool preempt_again(long result, int kind)
     return sched.again && sched.again(result, kind);
 }
 
+_Noreturn void preempt_unlocked(void)
+{
+    preempt_off();
+    panic("the program called lwIP's raw API without net_lock()");
+}
+
 void preempt_interrupted(void)
 {
     do

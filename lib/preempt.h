@@ -88,6 +88,9 @@ extern volatile uint32_t preempt_cancel;
 void preempt_cancellation(void);
 void preempt_set_cancellation(void (*cancellation)(void));
 
+/* Where a program ends that calls lwIP without net_lock(). */
+_Noreturn void preempt_unlocked(void);
+
 /* ---- for the machine's interrupt path ---- */
 
 /* The timer has fired. Interrupts are off. */

@@ -263,7 +263,10 @@ void sched_preempt(void)
     } else {
         return;
     }
-    switch_to(choose());
+    struct thread *next = choose();
+
+    ASSERT(next); /* self, if nobody else */
+    switch_to(next);
 }
 
 void thread_attention(struct thread *t, bool wanted)

@@ -1,6 +1,6 @@
 """Make the doors through which programs and the C library enter our code.
 
-    mkentries.py --inner INNER.o --bracket OBJECT… --skip OBJECT… --sources SOURCE… -o NAME
+    mkentries.py --inner INNER.o --bracket OBJECT… --locked OBJECT… --skip OBJECT… --sources SOURCE… -o NAME
 
 Writes NAME.syms, with which `objcopy --redefine-syms` gives every public function of INNER.o the prefix ringlet_in_, and
 NAME.S, with a function of the plain name in front of each:
@@ -8,7 +8,9 @@ NAME.S, with a function of the plain name in front of each:
 * of --bracket's objects (POSIX names, lib/): raises preempt_depth, calls, lowers it again, and lets happen what was
   put off meanwhile (lib/preempt.h). Made here because it must be complete: a function that was forgotten would be
   preempted in the middle of its work;
-* of all others (lwIP, net/): a jump. Who calls those from a program holds net_lock().
+* of --locked's objects (lwIP): a jump, if the depth is raised already: in lwIP's callbacks it is, and elsewhere a program
+  has to say net_lock(). Else a panic, since lwIP would sooner or later interrupt itself;
+* of all others: a jump.
 
 Within our code the inner names are called directly. All outer names are weak: a program may have a function of
 the same name, and ours go on calling ours.
@@ -37,8 +39,11 @@ WAITING = {
     3: "pthread_join pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait sigwait clock_nanosleep",
 }
 KIND = {name: kind for kind, names in WAITING.items() for name in names.split()}
+# These of lwIP only compute with what they are given.
+PURE = ("ip4addr_", "ip6addr_", "ipaddr_", "lwip_", "inet_chksum")
 # Called where preempt_depth is what they are about, or so early or late that it doesn't matter.
-UNBRACKETED = {"preempt_point", "preempt_allow", "preempt_tick", "preempt_interrupted", "preempt_cancellation"}
+UNBRACKETED = {"preempt_point", "preempt_allow", "preempt_tick", "preempt_interrupted", "preempt_cancellation",
+               "preempt_unlocked"}
 
 
 def functions(files):
@@ -73,6 +78,14 @@ HEAD = """/* Made by tools/mkentries.py. */
 
     .macro JUMP name
     OPEN \\name
+    jmp ringlet_in_\\name
+    .size \\name, . - \\name
+    .endm
+
+    .macro LOCKED name
+    OPEN \\name
+    cmpl $0, preempt_depth(%rip)
+    je ringlet_in_preempt_unlocked
     jmp ringlet_in_\\name
     .size \\name, . - \\name
     .endm
@@ -184,8 +197,10 @@ preempt_ask_again: /* rax is the result, esi the kind; keeps both rax and rdx, a
 """
 
 
-def entry(name, bracketed, params):
+def entry(name, bracketed, locked, params):
     count, variadic = params.get(name, (0, False))
+    if name in locked and not name.startswith(PURE):
+        return f"    LOCKED {name}"
     if name not in bracketed or name in UNBRACKETED or (variadic and name not in FEW):
         return f"    JUMP {name}"
     if count > 8:
@@ -199,18 +214,20 @@ def main():
     args = argparse.ArgumentParser()
     args.add_argument("--inner", required=True)
     args.add_argument("--bracket", nargs="+", default=[])
+    args.add_argument("--locked", nargs="*", default=[])
     args.add_argument("--skip", nargs="*", default=[])
     args.add_argument("--sources", nargs="+", default=[])
     args.add_argument("-o", dest="out", required=True)
     args = args.parse_args()
     names = sorted(functions([args.inner]) - (functions(args.skip) if args.skip else set()))
     bracketed, params = functions(args.bracket), parameters(args.sources)
+    locked = functions(args.locked) if args.locked else set()
     if not {"thread_create", "write"} <= bracketed & set(names):  # an nm that can't read LTO's objects sees none
         sys.exit("mkentries.py: nm doesn't tell the functions of --bracket's objects")
     with open(args.out + ".syms", "w", encoding="utf-8") as f:
         f.writelines(f"{name} {PREFIX}{name}\n" for name in names)
     with open(args.out + ".S", "w", encoding="utf-8") as f:
-        f.write(HEAD + "\n" + "\n".join(entry(name, bracketed, params) for name in names))
+        f.write(HEAD + "\n" + "\n".join(entry(name, bracketed, locked, params) for name in names))
         f.write('\n\n    .section .note.GNU-stack, "", @progbits\n')
 
 
