@@ -5,6 +5,7 @@
 #include "lwip/ip_addr.h"
 #include "net/nd6_guard.h"
 #include "net/tcp_input_hook.h"
+#include "net/tcp_segment_hook.h"
 
 struct netif;
 struct tcp_pcb;

@@ -62,6 +62,7 @@
 #define LWIP_BROADCAST_PING 0 /* RFC 1122 §3.2.2.6 allows silence: no smurf amplifier */
 #define LWIP_RAW 1
 #define LWIP_IGMP 1
+#define LWIP_LOOPIF_MULTICAST 1 /* groups among programs of this machine */
 #define LWIP_DHCP 1
 #define LWIP_DHCP_DOES_ACD_CHECK                                                                   \
     0 /* an address is usable when the server gives it, not a second later */
@@ -136,9 +137,12 @@
 #define TCP_MSL 30000UL        /* 2×MSL = 60 s in TIME-WAIT, as other systems have it */
 #define LWIP_TCP_KEEPALIVE 1
 #define SO_REUSE 1
-#define LWIP_HOOK_TCP_ISN net_tcp_isn                                              /* RFC 6528 */
+#define SO_REUSE_RXTOALL 1            /* several programs' sockets hear one multicast group */
+#define LWIP_HOOK_TCP_ISN net_tcp_isn /* RFC 6528 */
 #define LWIP_HOOK_TCP_OUT_TCPOPT_LENGTH(pcb, len) net_tcp_header_options(pcb, len) /* tcp_probe.c */
-#define LWIP_TCP_PCB_NUM_EXT_ARGS 1 /* one slot for a per-connection extension of ours */
+#define LWIP_TCP_PCB_NUM_EXT_ARGS 1 /* one slot, for struct net_tcp_extra */
+#define LWIP_HOOK_TCP_OUT_ADD_TCPOPTS(p, hdr, pcb, opts)                                           \
+    net_tcp_segment_out(p, hdr, pcb, opts) /* TCP_MAXSEG; counts retransmissions */
 #define LWIP_RANDOMIZE_INITIAL_LOCAL_PORTS 1
 /* The checks assume fixed pools and a fixed TCP_MSS of one link. */
 #define LWIP_DISABLE_TCP_SANITY_CHECKS 1

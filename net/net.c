@@ -9,6 +9,7 @@
 #include "lib/thread.h"
 #include "lwip/init.h"
 #include "lwip/netif.h"
+#include "net/icmp_errors.h"
 #include "net/loop.h"
 #include "net/nd6_guard.h"
 #include "net/net_config.h"
@@ -36,6 +37,7 @@ void net_init(const struct options *opt)
     net_counters_register();
     net_tcp_input_hook_init();
     net_nd6_guard_init();
+    net_icmp_errors_init();
     loop_init(opt->vnet.poll);
 }
 

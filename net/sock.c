@@ -23,6 +23,8 @@ static ssize_t file_read(struct file *f, const struct iovec *iov, size_t iov_cou
                            .nonblock = sock_nonblock(s),
                            .deadline_us = sock_deadline(s->opt.recv_timeout_us)};
 
+    if (msg.len == 0 && s->type == SOCK_STREAM)
+        return 0; /* recv() of nothing may wait; read() doesn't */
     return s->ops->recv(s, &msg);
 }
 
@@ -95,9 +97,16 @@ struct sock *sock_new(uint8_t family, uint8_t type, const struct sock_ops *ops)
     struct sock *s = (struct sock *)(void *)frag_start(f);
 
     *s = (struct sock){.ops = ops, .family = family, .type = type};
-    s->recv_limit = s->recv_max = type == SOCK_STREAM ? TCP_WND : SOCK_UDP_RCVBUF;
-    s->send_limit = s->send_max = type == SOCK_STREAM ? TCP_SND_BUF : SOCK_DGRAM_SNDBUF;
+    /* Of both, half are a program's bytes: sock_buffer_bytes(). */
+    s->recv_max = 2 * size_max(TCP_WND, SOCK_DGRAM_BUF);
+    s->send_max = 2 * size_max(TCP_SND_BUF, SOCK_DGRAM_BUF);
+    s->recv_limit = type == SOCK_STREAM ? 2 * (size_t)TCP_WND : SOCK_DGRAM_BUF;
+    s->send_limit = type == SOCK_STREAM ? 2 * (size_t)TCP_SND_BUF : SOCK_DGRAM_BUF;
     s->opt.ttl = SOCK_TTL_DEFAULT;
+    s->opt.mcast_ttl = IP_DEFAULT_MULTICAST_TTL;
+    s->opt.mcast_loop = s->opt.mcast_all = true;
+    s->opt.mtu_discover = IP_PMTUDISC_WANT;
+    s->opt.recv_lowat = 1;
     s->opt.keep_idle_s = SOCK_KEEP_IDLE_S;
     s->opt.keep_interval_s = SOCK_KEEP_INTERVAL_S;
     s->opt.keep_count = SOCK_KEEP_COUNT;
@@ -188,14 +197,21 @@ int sock_errno(int8_t err)
 
 /* ---- the calls ---- */
 
-static int kind_of(int type, int protocol, const struct sock_ops **ops)
+static int kind_of(int domain, int type, int protocol, const struct sock_ops **ops)
 {
+    const bool is_echo = protocol == (domain == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+
+    if (type != SOCK_STREAM && type != SOCK_DGRAM && type != SOCK_RAW)
+        return -ESOCKTNOSUPPORT;
     if (type == SOCK_STREAM && (protocol == 0 || protocol == IPPROTO_TCP))
         *ops = &sock_tcp_ops;
     else if (type == SOCK_DGRAM && (protocol == 0 || protocol == IPPROTO_UDP))
         *ops = &sock_udp_ops;
+    else if ((type == SOCK_DGRAM && is_echo) ||
+             (type == SOCK_RAW && protocol > 0 && protocol <= UINT8_MAX))
+        *ops = &sock_raw_ops;
     else
-        return type == SOCK_STREAM || type == SOCK_DGRAM ? -EPROTONOSUPPORT : -ESOCKTNOSUPPORT;
+        return -EPROTONOSUPPORT;
     return 0;
 }
 
@@ -214,9 +230,10 @@ static int install(struct sock *s, int flags)
 static int sock_make(int domain, int type, int protocol, struct sock **s)
 {
     const struct sock_ops *ops = NULL;
-    const int err = domain == AF_UNIX                         ? sock_unix_kind(type, protocol, &ops)
-                    : domain == AF_INET || domain == AF_INET6 ? kind_of(type, protocol, &ops)
-                                                              : -EAFNOSUPPORT;
+    const int err = domain == AF_UNIX ? sock_unix_kind(type, protocol, &ops)
+                    : domain == AF_INET || domain == AF_INET6
+                        ? kind_of(domain, type, protocol, &ops)
+                        : -EAFNOSUPPORT;
 
     if (err)
         return err;
@@ -224,7 +241,9 @@ static int sock_make(int domain, int type, int protocol, struct sock **s)
     if (!*s)
         return -ENOBUFS;
     if (domain != AF_UNIX)
-        (*s)->protocol = type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP;
+        (*s)->protocol = (uint8_t)(protocol              ? protocol
+                                   : type == SOCK_STREAM ? IPPROTO_TCP
+                                                         : IPPROTO_UDP);
     return 0;
 }
 

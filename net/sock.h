@@ -10,6 +10,7 @@
 #ifndef NET_SOCK_H
 #define NET_SOCK_H
 
+#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -43,6 +44,13 @@ int sock_setsockopt(int fd, int level, int name, const void *value, socklen_t le
 
 ssize_t sock_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t sock_recvmsg(int fd, struct msghdr *msg, int flags);
+
+/*
+ * Several messages: up to FD_IOV_MAX. Returns how many, or the errno of the first. recvmmsg stops at deadline_us
+ * (clock_now_us() time) after a message, not while it waits for one: so does Linux's.
+ */
+int sock_sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags);
+int sock_recvmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags, uint64_t deadline_us);
 
 /* The same with one buffer; to/from may be NULL. */
 ssize_t sock_sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to,

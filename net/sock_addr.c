@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lwip/netif.h"
+
 void sock_addr_any(ip_addr_t *ip, uint8_t family, bool v6only)
 {
     if (family == AF_INET)
@@ -75,6 +77,36 @@ int sock_addr_in(struct sock_name *out, const struct sockaddr *addr, socklen_t l
     if (len < SOCKADDR_IN6_MIN_BYTES)
         return -EINVAL;
     return given == AF_INET6 ? in6(out, (struct sockaddr *)&copy, v6only) : -EAFNOSUPPORT;
+}
+
+bool sock_addr_is_local(const ip_addr_t *ip)
+{
+    struct netif *netif;
+
+    if (ip_addr_isany(ip) || IP_IS_ANY_TYPE_VAL(*ip) || ip_addr_isloopback(ip))
+        return true;
+    NETIF_FOREACH(netif)
+    {
+        if (IP_IS_V4(ip) && ip4_addr_eq(ip_2_ip4(ip), netif_ip4_addr(netif)))
+            return true;
+        if (IP_IS_V6_VAL(*ip) && netif_get_ip6_addr_match(netif, ip_2_ip6(ip)) >= 0)
+            return true;
+    }
+    return false;
+}
+
+bool sock_addr_is_broadcast(const ip_addr_t *ip)
+{
+    struct netif *netif;
+
+    if (!IP_IS_V4(ip))
+        return false;
+    NETIF_FOREACH(netif)
+    {
+        if (ip4_addr_isbroadcast(ip_2_ip4(ip), netif))
+            return true;
+    }
+    return false;
 }
 
 static socklen_t out4(const struct sock_name *name, void *to)

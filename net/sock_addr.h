@@ -19,4 +19,10 @@ void sock_addr_out(const struct sock_name *name, uint8_t family, struct sockaddr
 /* The wildcard address for bind: both versions for AF_INET6 without v6only. */
 void sock_addr_any(ip_addr_t *ip, uint8_t family, bool v6only);
 
+/* Can be bound to: an address of ours, or any of them. */
+bool sock_addr_is_local(const ip_addr_t *ip);
+
+/* 255.255.255.255, or the broadcast address of one of our networks. */
+bool sock_addr_is_broadcast(const ip_addr_t *ip);
+
 #endif

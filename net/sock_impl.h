@@ -18,7 +18,7 @@
 #include "net/pbuf_queue.h"
 
 enum {
-    SOCK_UDP_RCVBUF = 256 * 1024,    /* bytes of datagrams that may wait, overhead included */
+    SOCK_DGRAM_BUF = 212992, /* SO_RCVBUF of datagrams: bytes that may wait, overhead included */
     SOCK_DGRAM_OVERHEAD_BYTES = 512, /* counted with each: its buffer isn't smaller */
     SOCK_BUF_MIN = 64 * 1024, /* bytes each way that a connection gets however many there are … */
     SOCK_BUF_SCANT = 8 * 1024, /* … unless memory is nearly gone */
@@ -26,12 +26,12 @@ enum {
     SOCK_KEEP_IDLE_S = 7200, /* RFC 9293 §3.8.4: no sooner, unless asked */
     SOCK_KEEP_INTERVAL_S = 75,
     SOCK_KEEP_COUNT = 9,
-    SOCK_DGRAM_MAX = 65507,     /* UDP over IPv4: 65,535 − 20 − 8 */
-    SOCK_DGRAM_SNDBUF = 212992, /* what SO_SNDBUF says; a datagram leaves at once or not at all */
+    SOCK_DGRAM_MAX = 65507, /* UDP over IPv4: 65,535 − 20 − 8 */
 };
 
 struct tcp_pcb;
 struct udp_pcb;
+struct raw_pcb;
 struct unix_end;
 struct sock;
 
@@ -51,8 +51,12 @@ struct sock_msg {
     uint64_t deadline_us;
     const struct sock_name *to; /* sending: NULL = the connected peer */
     struct sock_name from, dst; /* receiving: filled for datagrams */
-    uint8_t netif_idx;          /* receiving: where it came in */
     int flags_out;              /* receiving: MSG_TRUNC */
+    /* What control data says. Sending: only with has_control; the address to send from (any: as always), … */
+    bool has_control, has_tos;
+    ip_addr_t src;
+    uint8_t netif_idx; /* … where it goes out (0: as routed). Receiving: where it came in */
+    uint8_t ttl, tos;  /* sending: ttl 0 is the socket's own */
 };
 
 /* What a kind of socket can do. All but the first two may wait. */
@@ -68,8 +72,8 @@ struct sock_ops {
     ssize_t (*recv)(struct sock *s, struct sock_msg *msg);
     int (*close)(struct sock *s);  /* lets go of the pcb and of what is queued */
     void (*apply)(struct sock *s); /* s->opt has changed, or the pcb is new: carry it over */
-    /* The options of TCP's level; NULL: none. [ENOPROTOOPT] */
-    int (*setopt)(struct sock *s, int name, int value);
+    /* The options of its own level; NULL: none. [ENOPROTOOPT] */
+    int (*setopt)(struct sock *s, int name, const void *value, socklen_t len);
     int (*getopt)(struct sock *s, int name, void *value, socklen_t *len);
 };
 
@@ -85,12 +89,21 @@ struct sock_options {
     bool reuse_addr, reuse_port, keepalive, broadcast, v6only;
     bool nodelay, cork;
     bool oob_inline; /* kept for getsockopt: urgent data always is inline here */
-    bool pktinfo4, pktinfo6;
+    bool pktinfo4, recv_ttl4, recv_tos4, pktinfo6, recv_hops6, recv_tclass6;
+    bool mcast_loop;
+    /* kept for getsockopt: errors aren't queued, any group comes, addresses and ports are what bind() makes them */
+    bool recv_err, mcast_all, free_bind, late_port;
     bool linger;
     uint32_t linger_s;
     uint32_t keep_idle_s, keep_interval_s, keep_count;
     uint64_t recv_timeout_us, send_timeout_us; /* 0: none */
-    uint8_t tos, ttl;
+    uint32_t user_timeout_ms;                  /* 0: lwIP's count of retransmissions decides */
+    int recv_lowat;                            /* bytes that make a stream readable */
+    uint16_t mss_max;                          /* TCP_MAXSEG; 0: the interface's */
+    uint8_t tos, ttl, mcast_ttl, priority;
+    uint8_t mtu_discover; /* IP_PMTUDISC_…: with DO, what would be fragmented is refused */
+    uint8_t device_idx, mcast_if;    /* interfaces; 0: any */
+    uint8_t defer_accept, syn_count; /* kept for getsockopt */
 };
 
 struct sock {
@@ -98,7 +111,7 @@ struct sock {
     const struct sock_ops *ops;
     enum sock_state state;
     uint8_t family; /* AF_INET, AF_INET6, AF_UNIX */
-    uint8_t type;   /* SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET */
+    uint8_t type;   /* SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET */
     uint8_t protocol;
     bool bound;
     bool read_shut, write_shut;   /* by us */
@@ -109,9 +122,11 @@ struct sock {
     union {
         struct tcp_pcb *tcp;
         struct udp_pcb *udp;
+        struct raw_pcb *raw;
         struct unix_end *local;
     } pcb;
-    size_t recv_limit, recv_max; /* SO_RCVBUF, and what it may be raised to */
+    size_t recv_limit,
+        recv_max; /* SO_RCVBUF as getsockopt() tells it, and what it may be raised to */
     size_t send_limit, send_max; /* SO_SNDBUF */
 
     /* streams */
@@ -123,13 +138,21 @@ struct sock {
     struct sock *listener; /* whose accept queue this stands in */
     struct sock *accept_head, *accept_tail, *accept_next;
 
+    /* what TCP_INFO tells; times in microseconds */
+    uint32_t rtt_us, rtt_var_us, rtt_min_us; /* 0: not measured yet */
+    uint32_t rtt_seq;                        /* acknowledged: the measurement is done */
+    uint64_t rtt_sent_us;                    /* 0: none is running */
+    uint32_t stuck_ack;      /* TCP_USER_TIMEOUT: the acknowledgement seen last, … */
+    uint64_t stuck_since_us; /* … and when it came */
+
     /* datagrams */
+    struct sock_group *groups;
     struct dgram *dgram_head, *dgram_tail;
     size_t dgram_bytes; /* accounted */
     uint64_t dgram_dropped;
 };
 
-extern const struct sock_ops sock_tcp_ops, sock_udp_ops;
+extern const struct sock_ops sock_tcp_ops, sock_udp_ops, sock_raw_ops;
 
 /* ---- sock.c ---- */
 
@@ -158,6 +181,12 @@ static inline struct sock *sock_of_file(struct file *f)
 static inline bool sock_nonblock(const struct sock *s)
 {
     return s->file.flags & O_NONBLOCK;
+}
+
+/* How many bytes of a stream SO_SNDBUF or SO_RCVBUF mean: half, as Linux counts overhead into them. */
+static inline size_t sock_buffer_bytes(size_t limit)
+{
+    return limit / 2;
 }
 
 /* SO_SNDTIMEO and SO_RCVTIMEO as a time. */

@@ -1,47 +1,27 @@
-/* getsockopt() and setsockopt(): the levels of sockets, IPv4 and IPv6. TCP's are in sock_tcp_opt.c. */
+/* getsockopt() and setsockopt(): the level of sockets. The others: sock_ip_opt.c, sock_tcp_opt.c. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/time.h>
 
+#include "net/interfaces.h"
 #include "net/sock.h"
 #include "net/sock_impl.h"
+#include "net/sock_opt.h"
 
 enum {
     USEC = 1000000,
-    BUF_MIN_BYTES = 4096, /* SO_SNDBUF, SO_RCVBUF: smaller ones are raised */
-    TTL_MAX = 255,
+    SNDBUF_MIN = 4608, /* Linux's: smaller ones are raised */
+    RCVBUF_MIN = 2304,
+    PRIORITY_MAX = 6,
 };
-
-/* ---- values in and out ---- */
-
-static int value_in(const void *value, socklen_t len, void *to, size_t size)
-{
-    if (!value || len < size)
-        return -EINVAL;
-    memcpy(to, value, size);
-    return 0;
-}
-
-/* POSIX: a value too long for the caller's room is cut. */
-static int value_out(void *value, socklen_t *len, const void *from, size_t size)
-{
-    *len = (socklen_t)size_min(*len, size);
-    memcpy(value, from, *len);
-    return 0;
-}
-
-static int int_out(void *value, socklen_t *len, int number)
-{
-    return value_out(value, len, &number, sizeof(number));
-}
 
 /* ---- level SOL_SOCKET ---- */
 
 static int set_timeout(uint64_t *timeout_us, const void *value, socklen_t len)
 {
     struct timeval tv;
-    const int err = value_in(value, len, &tv, sizeof(tv));
+    const int err = sock_opt_in(value, len, &tv, sizeof(tv));
 
     if (err)
         return err;
@@ -56,18 +36,19 @@ static int get_timeout(uint64_t timeout_us, void *value, socklen_t *len)
     const struct timeval tv = {.tv_sec = (time_t)(timeout_us / USEC),
                                .tv_usec = (suseconds_t)(timeout_us % USEC)};
 
-    return value_out(value, len, &tv, sizeof(tv));
+    return sock_opt_out(value, len, &tv, sizeof(tv));
 }
 
 static int set_linger(struct sock *s, const void *value, socklen_t len)
 {
     struct linger linger;
-    const int err = value_in(value, len, &linger, sizeof(linger));
+    const int err = sock_opt_in(value, len, &linger, sizeof(linger));
 
     if (err)
         return err;
     s->opt.linger = linger.l_onoff != 0;
-    s->opt.linger_s = linger.l_linger < 0 ? UINT32_MAX : (uint32_t)linger.l_linger;
+    if (s->opt.linger)
+        s->opt.linger_s = linger.l_linger < 0 ? UINT32_MAX : (uint32_t)linger.l_linger;
     return 0;
 }
 
@@ -89,9 +70,25 @@ static bool *flag_of(struct sock *s, int name)
     }
 }
 
-static void set_limit(size_t *limit, int bytes, size_t max)
+/* As Linux has it: twice what was asked for, for overhead; a negative one is the largest. */
+static size_t buffer_limit(int bytes, size_t min, size_t max)
 {
-    *limit = size_min(size_max(bytes < 0 ? max : (size_t)bytes, BUF_MIN_BYTES), max);
+    return size_min(size_max(bytes < 0 ? max : 2 * (size_t)bytes, min), max);
+}
+
+/* By name; "" takes the binding off. */
+static int set_device(struct sock *s, const char *name, socklen_t len)
+{
+    char copy[INTERFACE_NAME_BYTES] = "";
+
+    memcpy(copy, name, size_min(len, sizeof(copy) - 1));
+    const unsigned idx = interface_index(copy);
+
+    if (copy[0] && !idx)
+        return -ENODEV;
+    s->opt.device_idx = (uint8_t)idx;
+    s->ops->apply(s);
+    return 0;
 }
 
 static int set_socket_number(struct sock *s, int name, int number)
@@ -105,14 +102,23 @@ static int set_socket_number(struct sock *s, int name, int number)
     }
     switch (name) {
     case SO_SNDBUF:
-        set_limit(&s->send_limit, number, s->send_max);
+    case SO_SNDBUFFORCE:
+        s->send_limit = buffer_limit(number, SNDBUF_MIN, s->send_max);
         return 0;
     case SO_RCVBUF:
-        set_limit(&s->recv_limit, number, s->recv_max);
+    case SO_RCVBUFFORCE:
+        s->recv_limit = buffer_limit(number, RCVBUF_MIN, s->recv_max);
         s->ops->apply(s);
         return 0;
-    case SO_PRIORITY: /* hints without a meaning here */
     case SO_RCVLOWAT:
+        s->opt.recv_lowat = number < 0 ? INT32_MAX : number > 0 ? number : 1;
+        return 0;
+    case SO_PRIORITY: /* kept; there is one queue */
+        if (number < 0 || number > PRIORITY_MAX)
+            return -EPERM;
+        s->opt.priority = (uint8_t)number;
+        return 0;
+    case SO_DEBUG: /* hints without a meaning here */
     case SO_DONTROUTE:
         return 0;
     default:
@@ -130,7 +136,9 @@ static int set_socket(struct sock *s, int name, const void *value, socklen_t len
         return set_timeout(&s->opt.send_timeout_us, value, len);
     if (name == SO_LINGER)
         return set_linger(s, value, len);
-    const int err = value_in(value, len, &number, sizeof(number));
+    if (name == SO_BINDTODEVICE)
+        return value || len == 0 ? set_device(s, value, len) : -EFAULT;
+    const int err = sock_opt_in(value, len, &number, sizeof(number));
 
     return err ? err : set_socket_number(s, name, number);
 }
@@ -166,10 +174,15 @@ static int get_socket_number(struct sock *s, int name, int *number)
         *number = (int)size_min(s->recv_limit, INT32_MAX);
         return 0;
     case SO_RCVLOWAT:
+        *number = s->opt.recv_lowat;
+        return 0;
     case SO_SNDLOWAT:
         *number = 1;
         return 0;
     case SO_PRIORITY:
+        *number = s->opt.priority;
+        return 0;
+    case SO_DEBUG:
     case SO_DONTROUTE:
         *number = 0;
         return 0;
@@ -178,9 +191,27 @@ static int get_socket_number(struct sock *s, int name, int *number)
     }
 }
 
+static int get_device(const struct sock *s, void *value, socklen_t *len)
+{
+    const struct netif *netif = interface_at(s->opt.device_idx);
+    char name[INTERFACE_NAME_BYTES];
+
+    if (!netif) {
+        *len = 0;
+        return 0;
+    }
+    if (*len < sizeof(name))
+        return -EINVAL;
+    interface_name(netif, name);
+    return sock_opt_out(value, len, name, strlen(name) + 1);
+}
+
 static int get_socket(struct sock *s, int name, void *value, socklen_t *len)
 {
     int number;
+
+    if (name == SO_BINDTODEVICE)
+        return get_device(s, value, len);
 
     if (name == SO_RCVTIMEO)
         return get_timeout(s->opt.recv_timeout_us, value, len);
@@ -189,118 +220,44 @@ static int get_socket(struct sock *s, int name, void *value, socklen_t *len)
     if (name == SO_LINGER) {
         const struct linger linger = {s->opt.linger, (int)s->opt.linger_s};
 
-        return value_out(value, len, &linger, sizeof(linger));
+        return sock_opt_out(value, len, &linger, sizeof(linger));
     }
     const int err = get_socket_number(s, name, &number);
 
-    return err ? err : int_out(value, len, number);
-}
-
-/* ---- levels IPPROTO_IP and IPPROTO_IPV6 ---- */
-
-static int set_byte(struct sock *s, uint8_t *byte, int number, int min, int default_value)
-{
-    if (number == -1) /* RFC 3493 §5.1: back to the default */
-        number = default_value;
-    if (number < min || number > TTL_MAX)
-        return -EINVAL;
-    *byte = (uint8_t)number;
-    s->ops->apply(s);
-    return 0;
-}
-
-static int set_ip4(struct sock *s, int name, int number)
-{
-    switch (name) {
-    case IP_TOS:
-        return set_byte(s, &s->opt.tos, number, 0, 0);
-    case IP_TTL:
-        return set_byte(s, &s->opt.ttl, number, 1, SOCK_TTL_DEFAULT);
-    case IP_PKTINFO:
-        s->opt.pktinfo4 = number != 0;
-        return 0;
-    case IP_MTU_DISCOVER: /* lwIP never sets DF, and fragments what it must */
-    case IP_RECVERR:
-        return 0;
-    default:
-        return -ENOPROTOOPT;
-    }
-}
-
-static int set_ip6(struct sock *s, int name, int number)
-{
-    switch (name) {
-    case IPV6_V6ONLY:
-        if (s->bound)
-            return -EINVAL;
-        s->opt.v6only = number != 0;
-        return 0;
-    case IPV6_UNICAST_HOPS:
-        return set_byte(s, &s->opt.ttl, number, 1, SOCK_TTL_DEFAULT);
-    case IPV6_TCLASS:
-        return set_byte(s, &s->opt.tos, number, 0, 0);
-    case IPV6_RECVPKTINFO:
-        s->opt.pktinfo6 = number != 0;
-        return 0;
-    case IPV6_MTU_DISCOVER:
-    case IPV6_RECVERR:
-        return 0;
-    default:
-        return -ENOPROTOOPT;
-    }
-}
-
-static int get_ip(const struct sock *s, int level, int name, void *value, socklen_t *len)
-{
-    const bool v6 = level == IPPROTO_IPV6;
-
-    if (!v6 && name == IP_TOS)
-        return int_out(value, len, s->opt.tos);
-    if (!v6 && name == IP_TTL)
-        return int_out(value, len, s->opt.ttl);
-    if (!v6 && name == IP_PKTINFO)
-        return int_out(value, len, s->opt.pktinfo4);
-    if (v6 && name == IPV6_V6ONLY)
-        return int_out(value, len, s->opt.v6only);
-    if (v6 && name == IPV6_UNICAST_HOPS)
-        return int_out(value, len, s->opt.ttl);
-    if (v6 && name == IPV6_TCLASS)
-        return int_out(value, len, s->opt.tos);
-    if (v6 && name == IPV6_RECVPKTINFO)
-        return int_out(value, len, s->opt.pktinfo6);
-    return -ENOPROTOOPT;
+    return err ? err : sock_opt_int_out(value, len, number);
 }
 
 /* ---- the calls ---- */
 
 static int set(struct sock *s, int level, int name, const void *value, socklen_t len)
 {
-    int number;
-
     if (level == SOL_SOCKET)
         return set_socket(s, name, value, len);
-    const int err = value_in(value, len, &number, sizeof(number));
-
-    if (err)
-        return err;
+    if (s->family == AF_UNIX)
+        return -EOPNOTSUPP;
     if (level == IPPROTO_IP)
-        return set_ip4(s, name, number);
+        return sock_ip4_setopt(s, name, value, len);
     if (level == IPPROTO_IPV6)
-        return s->family == AF_INET6 ? set_ip6(s, name, number) : -ENOPROTOOPT;
-    if (level == IPPROTO_TCP && s->ops->setopt)
-        return s->ops->setopt(s, name, number);
+        return s->family == AF_INET6 ? sock_ip6_setopt(s, name, value, len) : -ENOPROTOOPT;
+    if (level == s->protocol && s->ops->setopt)
+        return s->ops->setopt(s, name, value, len);
     return -ENOPROTOOPT;
 }
 
+/* An unknown level is another error here than there: Linux has it so. */
 static int get(struct sock *s, int level, int name, void *value, socklen_t *len)
 {
     if (level == SOL_SOCKET)
         return get_socket(s, name, value, len);
-    if (level == IPPROTO_IP || (level == IPPROTO_IPV6 && s->family == AF_INET6))
-        return get_ip(s, level, name, value, len);
-    if (level == IPPROTO_TCP && s->ops->getopt)
+    if (s->family == AF_UNIX)
+        return -EOPNOTSUPP;
+    if (level == IPPROTO_IP)
+        return sock_ip4_getopt(s, name, value, len);
+    if (level == IPPROTO_IPV6 && s->family == AF_INET6)
+        return sock_ip6_getopt(s, name, value, len);
+    if (level == s->protocol && s->ops->getopt)
         return s->ops->getopt(s, name, value, len);
-    return -ENOPROTOOPT;
+    return -EOPNOTSUPP;
 }
 
 int sock_setsockopt(int fd, int level, int name, const void *value, socklen_t len)

@@ -4,6 +4,12 @@
 
 #include "net/sock_impl.h"
 
+/* The control block is s's from now on: its callbacks lead here. */
+void sock_tcp_attach(struct sock *s, struct tcp_pcb *pcb);
+
+/* lwIP keeps the block and calls nobody. Returns it; NULL: there was none. */
+struct tcp_pcb *sock_tcp_take_off(struct sock *s);
+
 /* Make sure that s has a control block to bind or connect. Returns 0 or -ENOBUFS. */
 int sock_tcp_need_pcb(struct sock *s);
 
@@ -28,12 +34,27 @@ void sock_tcp_window_update(struct sock *s, size_t consumed);
 /* Give back all of it: tcp_close() takes a window that isn't whole for unread data, and resets. */
 void sock_tcp_window_restore(struct sock *s);
 
+/* SO_RCVLOWAT, as far as the window allows it. At least 1. */
+size_t sock_tcp_lowat(const struct sock *s);
+
+/* ---- sock_tcp_open.c ---- */
+int sock_tcp_bind(struct sock *s, const struct sock_name *name);
+int sock_tcp_listen(struct sock *s, int backlog);
+int sock_tcp_accept(struct sock *s, struct sock **conn, bool nonblock);
+int sock_tcp_connect(struct sock *s, const struct sock_name *peer, bool nonblock);
+void sock_tcp_unqueue(struct sock *listener, struct sock *conn); /* out of the accept queue */
+
+/* The handshake is over: TCP_MAXSEG binds what we send as well. */
+void sock_tcp_limit_mss(const struct sock *s);
+
+/* ---- sock_tcp_io.c ---- */
+void sock_tcp_rtt_acked(struct sock *s); /* something was acknowledged */
 ssize_t sock_tcp_send(struct sock *s, struct sock_msg *msg);
 ssize_t sock_tcp_recv(struct sock *s, struct sock_msg *msg);
 
 /* ---- sock_tcp_opt.c ---- */
 void sock_tcp_apply(struct sock *s);
-int sock_tcp_setopt(struct sock *s, int name, int value);
+int sock_tcp_setopt(struct sock *s, int name, const void *value, socklen_t len);
 int sock_tcp_getopt(struct sock *s, int name, void *value, socklen_t *len);
 
 #endif

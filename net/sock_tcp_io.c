@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/page_alloc.h"
+#include "lwip/priv/tcp_priv.h"
 #include "lwip/tcp.h"
 #include "net/sock_tcp.h"
 #include "net/tcp_window.h"
@@ -33,7 +34,7 @@ static size_t memory_share(void)
 /* SO_SNDBUF, as far as memory allows. */
 static size_t send_limit(const struct sock *s)
 {
-    return size_min(s->send_limit, memory_share());
+    return size_min(sock_buffer_bytes(s->send_limit), memory_share());
 }
 
 /* Bytes that may be added to what is unacknowledged. */
@@ -51,7 +52,44 @@ bool sock_tcp_writable(const struct sock *s)
            tcp_sndqueuelen(s->pcb.tcp) < TCP_SND_QUEUELEN / 2;
 }
 
+/* ---- round-trip time, for TCP_INFO: RFC 6298 §2, on the clock instead of half seconds ---- */
+
+static void rtt_start(struct sock *s)
+{
+    if (s->rtt_sent_us)
+        return;
+    s->rtt_seq = s->pcb.tcp->snd_nxt;
+    s->rtt_sent_us = clock_now_us();
+}
+
+void sock_tcp_rtt_acked(struct sock *s)
+{
+    if (!s->rtt_sent_us || TCP_SEQ_LT(s->pcb.tcp->lastack, s->rtt_seq))
+        return;
+    /* 0 means "not measured". */
+    const uint32_t took_us = (uint32_t)(clock_now_us() - s->rtt_sent_us) | 1;
+    const uint32_t off_us = took_us > s->rtt_us ? took_us - s->rtt_us : s->rtt_us - took_us;
+
+    s->rtt_sent_us = 0;
+    if (s->pcb.tcp->nrtx > 0)
+        return; /* Karn's rule: which one was acknowledged? */
+    s->rtt_var_us = s->rtt_us ? (3 * s->rtt_var_us + off_us) / 4 : took_us / 2;
+    s->rtt_us = s->rtt_us ? (7 * s->rtt_us + took_us) / 8 : took_us;
+    if (!s->rtt_min_us || took_us < s->rtt_min_us)
+        s->rtt_min_us = took_us;
+}
+
 /* ---- sending ---- */
+
+/* A cork holds back what doesn't fill a segment. */
+static bool may_leave(const struct sock *s, const struct sock_msg *msg)
+{
+    const struct tcp_seg *unsent = s->pcb.tcp->unsent;
+
+    if (!s->opt.cork && !(msg->flags & MSG_MORE))
+        return true;
+    return unsent && (unsent->next || unsent->len >= s->pcb.tcp->mss);
+}
 
 /* Hand over as much as fits now. Returns bytes; adds to *done. */
 static void write_some(struct sock *s, struct sock_msg *msg, size_t *done)
@@ -79,8 +117,9 @@ static void write_some(struct sock *s, struct sock_msg *msg, size_t *done)
         *done += len;
     }
     if (msg->pos.iov != start.iov || msg->pos.offset != start.offset) {
-        if (!(msg->flags & MSG_MORE) && !s->opt.cork)
+        if (may_leave(s, msg))
             (void)tcp_output(pcb);
+        rtt_start(s);
     }
 }
 
@@ -137,11 +176,16 @@ ssize_t sock_tcp_send(struct sock *s, struct sock_msg *msg)
 
 /* ---- the receive window ---- */
 
+size_t sock_tcp_lowat(const struct sock *s)
+{
+    return size_max(size_min((size_t)s->opt.recv_lowat, s->window_target / 2), 1);
+}
+
 void sock_tcp_window_start(struct sock *s)
 {
     struct tcp_pcb *pcb = s->pcb.tcp;
 
-    s->window_target = size_min(s->recv_limit, SOCK_BUF_MIN);
+    s->window_target = size_min(sock_buffer_bytes(s->recv_limit), SOCK_BUF_MIN);
     if (pcb->rcv_wnd <= s->window_target)
         return;
     /* Not a shrinking one: a SYN announces at most these 64 KiB, and nothing else was sent. */
@@ -150,13 +194,28 @@ void sock_tcp_window_start(struct sock *s)
     pcb->rcv_ann_right_edge = pcb->rcv_nxt + pcb->rcv_ann_wnd;
 }
 
+/* tcp_window.c thinks of whole windows and segments. With a small SO_RCVBUF neither ever opens, so half of it is news enough
+ * (RFC 1122 §4.2.3.3). */
+static void announce_small(struct tcp_pcb *pcb, size_t target)
+{
+    const u32_t announced = pcb->rcv_ann_right_edge - pcb->rcv_nxt;
+    const u32_t seen = TCP_SEQ_GT(pcb->rcv_ann_right_edge, pcb->rcv_nxt) ? announced : 0;
+
+    if (target < 2 * (size_t)pcb->mss && pcb->rcv_wnd > seen &&
+        pcb->rcv_wnd - seen >= LWIP_MIN(target / 2, pcb->mss)) {
+        pcb->rcv_ann_wnd = pcb->rcv_wnd; /* lwIP leaves it until a whole segment fits */
+        tcp_ack_now(pcb);
+        (void)tcp_output(pcb);
+    }
+}
+
 void sock_tcp_window_update(struct sock *s, size_t consumed)
 {
     struct tcp_pcb *pcb = s->pcb.tcp;
 
     if (!pcb)
         return;
-    s->window_target = size_min(s->recv_limit, s->window_target + consumed);
+    s->window_target = size_min(sock_buffer_bytes(s->recv_limit), s->window_target + consumed);
     s->window_held += consumed;
 
     const size_t target = size_min(s->window_target, memory_share());
@@ -166,6 +225,7 @@ void sock_tcp_window_update(struct sock *s, size_t consumed)
     if (give > 0) {
         s->window_held -= give;
         tcp_window_opened(pcb, give);
+        announce_small(pcb, target);
     }
 }
 
@@ -224,14 +284,15 @@ static void restart_peek(struct sock_msg *msg, const struct iov_pos *start, size
 ssize_t sock_tcp_recv(struct sock *s, struct sock_msg *msg)
 {
     const struct iov_pos start = msg->pos;
-    const size_t wanted = (msg->flags & MSG_WAITALL) ? msg->len : size_min(msg->len, 1);
+    const size_t wanted =
+        (msg->flags & MSG_WAITALL) ? msg->len : size_min(msg->len, sock_tcp_lowat(s));
     bool asked_network = !msg->nonblock;
     size_t done = 0;
 
     for (;;) {
         restart_peek(msg, &start, &done);
         read_some(s, msg, &done);
-        if (done >= wanted && (done > 0 || msg->len == 0))
+        if (done >= wanted && (done > 0 || s->recv_queue.bytes > 0))
             return (ssize_t)done;
         const int state = recv_state(s, done);
 

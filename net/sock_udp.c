@@ -1,80 +1,36 @@
 /*
  * UDP sockets: datagrams with their addresses, in a bounded queue.
  */
+#include "net/sock_udp.h"
+
 #include <errno.h>
-#include <string.h>
+#include <net/if.h>
 
-#include "lib/page_frag.h"
 #include "lwip/ip.h"
-#include "lwip/udp.h"
+#include "net/icmp_errors.h"
+#include "net/interfaces.h"
 #include "net/sock_addr.h"
-#include "net/sock_impl.h"
-
-struct dgram {
-    struct dgram *next;
-    struct pbuf *p;
-    struct sock_name from, dst;
-    uint8_t netif_idx;
-};
-
-/* ---- arrival ---- */
-
-static size_t accounted(const struct pbuf *p)
-{
-    return p->tot_len + (size_t)SOCK_DGRAM_OVERHEAD_BYTES;
-}
-
-static struct dgram *dgram_new(struct pbuf *p, const ip_addr_t *from, u16_t port)
-{
-    struct frag *f = frag_take(sizeof(struct dgram), FRAG_SMALL);
-
-    if (!f)
-        return NULL;
-    struct dgram *d = (struct dgram *)(void *)frag_start(f);
-
-    *d = (struct dgram){.p = p, .netif_idx = netif_get_index(ip_current_input_netif())};
-    ip_addr_copy(d->from.ip, *from);
-    d->from.port = port;
-    ip_addr_copy(d->dst.ip, *ip_current_dest_addr());
-    return d;
-}
+#include "net/sock_dgram.h"
+#include "net/sock_opt.h"
 
 static void on_datagram(void *arg, struct udp_pcb *pcb, struct pbuf *p, const ip_addr_t *from,
                         u16_t port)
 {
-    struct sock *s = arg;
-    struct dgram *d = NULL;
-
     (void)pcb;
-    if (!s->read_shut && s->dgram_bytes + accounted(p) <= s->recv_limit)
-        d = dgram_new(p, from, port);
-    if (!d) {
-        s->dgram_dropped++;
-        pbuf_free(p);
-        return;
-    }
-    if (s->dgram_tail)
-        s->dgram_tail->next = d;
-    else
-        s->dgram_head = d;
-    s->dgram_tail = d;
-    s->dgram_bytes += accounted(p);
-    file_changed(&s->file);
+    sock_dgram_put(arg, p, from, port);
 }
 
-static void dgram_drop_head(struct sock *s)
+bool sock_udp_owns(const struct udp_pcb *pcb)
 {
-    struct dgram *d = s->dgram_head;
-
-    s->dgram_head = d->next;
-    if (!s->dgram_head)
-        s->dgram_tail = NULL;
-    s->dgram_bytes -= accounted(d->p);
-    pbuf_free(d->p);
-    frag_give(frag_of_start(d));
+    return pcb->recv == on_datagram;
 }
 
 /* ---- names ---- */
+
+static bool is_loopback(const struct netif *netif)
+{
+    return netif && (interface_flags(netif) & IFF_LOOPBACK);
+}
 
 static void udp_kind_apply(struct sock *s)
 {
@@ -89,6 +45,14 @@ static void udp_kind_apply(struct sock *s)
         ip_set_option(pcb, SOF_BROADCAST);
     pcb->tos = s->opt.tos;
     pcb->ttl = s->opt.ttl;
+    pcb->netif_idx = s->opt.device_idx ? s->opt.device_idx : NETIF_NO_INDEX;
+    pcb->mcast_ttl = s->opt.mcast_ttl;
+    pcb->mcast_ifindex = s->opt.mcast_if;
+    /* What leaves by the loopback interface comes back anyway. */
+    if (s->opt.mcast_loop && !is_loopback(interface_at(s->opt.mcast_if)))
+        udp_set_flags(pcb, UDP_FLAGS_MULTICAST_LOOP);
+    else
+        udp_clear_flags(pcb, UDP_FLAGS_MULTICAST_LOOP);
 }
 
 static int need_pcb(struct sock *s)
@@ -107,7 +71,10 @@ static int need_pcb(struct sock *s)
 
 static int udp_kind_bind(struct sock *s, const struct sock_name *name)
 {
-    int err = need_pcb(s);
+    /* Groups and broadcasts, too: what is sent there is heard. */
+    const bool bindable = sock_addr_is_local(&name->ip) || ip_addr_ismulticast(&name->ip) ||
+                          sock_addr_is_broadcast(&name->ip) || s->opt.free_bind;
+    int err = bindable ? need_pcb(s) : -EADDRNOTAVAIL;
 
     if (!err)
         err = sock_errno(udp_bind(s->pcb.udp, &name->ip, name->port));
@@ -138,19 +105,6 @@ static int dissolve(struct sock *s)
     return 0;
 }
 
-/* getsockname() after connect() tells the address that packets will leave from. */
-static int learn_source(struct sock *s, const ip_addr_t *to)
-{
-    struct netif *netif = ip_route(&s->pcb.udp->local_ip, to);
-    const ip_addr_t *source = netif ? ip_netif_get_local_ip(netif, to) : NULL;
-
-    if (!source)
-        return -ENETUNREACH;
-    if (ip_addr_isany(&s->local.ip) || IP_IS_ANY_TYPE_VAL(s->local.ip))
-        ip_addr_copy(s->local.ip, *source);
-    return 0;
-}
-
 static int udp_kind_connect(struct sock *s, const struct sock_name *peer, bool nonblock)
 {
     (void)nonblock;
@@ -159,7 +113,7 @@ static int udp_kind_connect(struct sock *s, const struct sock_name *peer, bool n
     int err = bind_if_needed(s);
 
     if (!err)
-        err = learn_source(s, &peer->ip);
+        err = sock_dgram_learn_source(s, &s->pcb.udp->local_ip, &peer->ip);
     if (!err)
         err = sock_errno(udp_connect(s->pcb.udp, &peer->ip, peer->port));
     if (err)
@@ -169,151 +123,74 @@ static int udp_kind_connect(struct sock *s, const struct sock_name *peer, bool n
     return 0;
 }
 
-static int udp_kind_shutdown(struct sock *s, int how)
-{
-    if (s->state != SOCK_CONNECTED)
-        return -ENOTCONN;
-    if (how != SHUT_WR)
-        s->read_shut = true;
-    if (how != SHUT_RD)
-        s->write_shut = true;
-    file_changed(&s->file);
-    return 0;
-}
-
 /* ---- sending ---- */
 
-static struct pbuf *collect(struct sock_msg *msg)
+/* By the interface and from the address that the message's control data names; the rest as always. */
+static err_t send_with(struct udp_pcb *pcb, struct pbuf *p, const struct sock_msg *msg,
+                       const ip_addr_t *to, u16_t port)
 {
-    struct pbuf *p = pbuf_alloc(PBUF_TRANSPORT, (u16_t)msg->len, PBUF_RAM);
+    struct netif *netif =
+        msg->netif_idx ? interface_at(msg->netif_idx) : ip_route(&pcb->local_ip, to);
 
-    if (p && msg->len > 0)
-        (void)iov_take(&msg->pos, p->payload, msg->len);
-    return p;
+    if (!netif)
+        return ERR_RTE;
+    if (!ip_addr_isany(&msg->src))
+        return udp_sendto_if_src(pcb, p, to, port, netif, &msg->src);
+    return udp_sendto_if(pcb, p, to, port, netif);
 }
 
-static bool is_broadcast(const ip_addr_t *ip)
+static err_t send_one(struct sock *s, struct pbuf *p, const struct sock_msg *msg)
 {
-    struct netif *netif;
+    struct udp_pcb *pcb = s->pcb.udp;
+    const struct sock_name *to = msg->to ? msg->to : &s->peer;
+    err_t err;
 
-    if (!IP_IS_V4(ip))
-        return false;
-    NETIF_FOREACH(netif)
-    {
-        if (ip4_addr_isbroadcast(ip_2_ip4(ip), netif))
-            return true;
-    }
-    return false;
-}
-
-static int send_check(const struct sock *s, const struct sock_msg *msg)
-{
-    const ip_addr_t *to = msg->to ? &msg->to->ip : &s->peer.ip;
-
-    if (s->write_shut)
-        return -EPIPE;
-    if (!msg->to && s->state != SOCK_CONNECTED)
-        return -EDESTADDRREQ;
-    if (msg->len > SOCK_DGRAM_MAX)
-        return -EMSGSIZE;
-    if (msg->to && msg->to->port == 0)
-        return -EINVAL;
-    if (!s->opt.broadcast && is_broadcast(to))
-        return -EACCES;
-    return 0;
+    if (!msg->has_control)
+        return msg->to ? udp_sendto(pcb, p, &to->ip, to->port) : udp_send(pcb, p);
+    pcb->ttl = pcb->mcast_ttl = msg->ttl ? msg->ttl : pcb->ttl;
+    pcb->tos = msg->has_tos ? msg->tos : pcb->tos;
+    err = send_with(pcb, p, msg, &to->ip, to->port);
+    udp_kind_apply(s);
+    return err;
 }
 
 static ssize_t udp_kind_send(struct sock *s, struct sock_msg *msg)
 {
-    int err = s->error ? sock_take_error(s) : send_check(s, msg);
+    int err = s->error ? sock_take_error(s) : sock_dgram_send_check(s, msg, SOCK_DGRAM_MAX);
 
+    if (!err && msg->to && msg->to->port == 0)
+        err = -EINVAL;
     if (!err)
         err = bind_if_needed(s);
     if (err)
         return err;
-    struct pbuf *p = collect(msg);
+    struct pbuf *p = sock_dgram_collect(msg);
 
     if (!p)
         return -ENOBUFS;
-    const err_t lwip_err =
-        msg->to ? udp_sendto(s->pcb.udp, p, &msg->to->ip, msg->to->port) : udp_send(s->pcb.udp, p);
-
+    err = sock_errno(send_one(s, p, msg));
     pbuf_free(p);
-    err = sock_errno(lwip_err);
     return err ? err : (ssize_t)msg->len;
 }
 
-/* ---- receiving ---- */
+/* ---- the end ---- */
 
-static int wait_for_datagram(struct sock *s, const struct sock_msg *msg)
+void sock_udp_unreachable(const struct icmp_error *e)
 {
-    bool asked_network = false;
-
-    while (!s->dgram_head) {
-        if (s->error)
-            return sock_take_error(s);
-        if (s->read_shut)
-            return 0;
-        if (msg->nonblock) {
-            if (asked_network)
-                return -EAGAIN;
-            asked_network = true; /* a loop of recv() and nothing else must see packets */
-            thread_yield();
+    for (struct udp_pcb *pcb = udp_pcbs; pcb; pcb = pcb->next) {
+        if (pcb->local_port != e->local_port || pcb->remote_port != e->remote_port ||
+            !sock_udp_owns(pcb) || !(pcb->flags & UDP_FLAGS_CONNECTED) ||
+            !ip_addr_eq(&pcb->remote_ip, &e->remote))
             continue;
-        }
-        const int err = sock_wait(s, msg->deadline_us);
+        struct sock *s = pcb->recv_arg;
 
-        if (err)
-            return err;
+        /* Only what won't change by itself is an error for UDP (RFC 1122 §4.1.3.3, as Linux reads it). */
+        if (e->error != ECONNREFUSED && e->error != ENOPROTOOPT)
+            return;
+        s->error = e->error;
+        file_changed(&s->file);
+        return;
     }
-    return 0;
-}
-
-static size_t copy_out(struct sock_msg *msg, const struct pbuf *p)
-{
-    size_t copied = 0;
-
-    for (; p && copied < msg->len; p = p->next)
-        copied += iov_put(&msg->pos, p->payload, p->len);
-    return copied;
-}
-
-static ssize_t udp_kind_recv(struct sock *s, struct sock_msg *msg)
-{
-    const int waited = wait_for_datagram(s, msg);
-    const struct dgram *d = s->dgram_head;
-
-    if (waited || !d)
-        return waited;
-    const size_t full = d->p->tot_len;
-    const size_t copied = copy_out(msg, d->p);
-
-    msg->from = d->from;
-    msg->dst = d->dst;
-    msg->netif_idx = d->netif_idx;
-    if (copied < full)
-        msg->flags_out |= MSG_TRUNC;
-    if (!(msg->flags & MSG_PEEK))
-        dgram_drop_head(s);
-    return (ssize_t)((msg->flags & MSG_TRUNC) ? full : copied);
-}
-
-static unsigned udp_kind_poll(struct sock *s)
-{
-    unsigned mask = POLLOUT | POLLWRNORM;
-
-    if (s->dgram_head || s->read_shut)
-        mask |= POLLIN | POLLRDNORM;
-    if (s->read_shut)
-        mask |= POLLRDHUP;
-    if (s->read_shut && s->write_shut)
-        mask |= POLLHUP;
-    return mask;
-}
-
-static size_t udp_kind_readable(struct sock *s)
-{
-    return s->dgram_head ? s->dgram_head->p->tot_len : 0;
 }
 
 static int udp_kind_close(struct sock *s)
@@ -321,19 +198,19 @@ static int udp_kind_close(struct sock *s)
     if (s->pcb.udp)
         udp_remove(s->pcb.udp);
     s->pcb.udp = NULL;
-    while (s->dgram_head)
-        dgram_drop_head(s);
+    sock_group_leave_all(s);
+    sock_dgram_clear(s);
     return 0;
 }
 
 const struct sock_ops sock_udp_ops = {
-    .poll = udp_kind_poll,
-    .readable = udp_kind_readable,
+    .poll = sock_dgram_poll,
+    .readable = sock_dgram_readable,
     .bind = udp_kind_bind,
     .connect = udp_kind_connect,
-    .shutdown = udp_kind_shutdown,
+    .shutdown = sock_dgram_shutdown,
     .send = udp_kind_send,
-    .recv = udp_kind_recv,
+    .recv = sock_dgram_recv,
     .close = udp_kind_close,
     .apply = udp_kind_apply,
 };

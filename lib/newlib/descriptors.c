@@ -4,37 +4,32 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "lib/fd.h"
-
-static long result(long value)
-{
-    if (value >= 0)
-        return value;
-    errno = (int)-value;
-    return -1;
-}
+#include "lib/newlib/result.h"
+#include "lib/sendfile.h"
 
 ssize_t readv(int fd, const struct iovec *iov, int count)
 {
-    return result(fd_readv(fd, iov, count));
+    return posix_result(fd_readv(fd, iov, count));
 }
 
 ssize_t writev(int fd, const struct iovec *iov, int count)
 {
-    return result(fd_writev(fd, iov, count));
+    return posix_result(fd_writev(fd, iov, count));
 }
 
 int dup(int fd)
 {
-    return (int)result(fd_dup(fd, 0, false));
+    return (int)posix_result(fd_dup(fd, 0, false));
 }
 
 int dup2(int fd, int target)
 {
-    return (int)result(fd_dup2(fd, target));
+    return (int)posix_result(fd_dup2(fd, target));
 }
 
 /* Locks on parts of files are between processes, and there is one: nobody else ever holds any. */
@@ -86,7 +81,7 @@ int fcntl(int fd, int request, ...)
     void *pointer = va_arg(args, void *); /* an int comes the same way */
 
     va_end(args);
-    return (int)result(control(fd, request, (int)(intptr_t)pointer, pointer));
+    return (int)posix_result(control(fd, request, (int)(intptr_t)pointer, pointer));
 }
 
 int ioctl(int fd, unsigned long request, ...)
@@ -97,5 +92,10 @@ int ioctl(int fd, unsigned long request, ...)
     void *arg = va_arg(args, void *);
 
     va_end(args);
-    return (int)result(fd_ioctl(fd, request, arg));
+    return (int)posix_result(fd_ioctl(fd, request, arg));
+}
+
+ssize_t sendfile(int out, int in, off_t *offset, size_t count)
+{
+    return posix_result(fd_sendfile(out, in, offset, count));
 }

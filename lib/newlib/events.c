@@ -9,6 +9,7 @@
 #include "lib/eventfd.h"
 #include "lib/fd.h"
 #include "lib/newlib/posix_thread.h"
+#include "lib/newlib/result.h"
 #include "lib/pipe.h"
 #include "lib/thread.h"
 #include "port/clock.h"
@@ -17,10 +18,7 @@ enum { US_PER_S = 1000000, US_PER_MS = 1000, NS_PER_US = 1000, NS_PER_S = 100000
 
 static int result(int value)
 {
-    if (value >= 0)
-        return value;
-    errno = -value;
-    return -1;
+    return (int)posix_result(value);
 }
 
 int pipe(int fds[2])

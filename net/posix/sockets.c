@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include "net/sock.h"
+#include "port/clock.h"
 
 static ssize_t result(ssize_t value)
 {
@@ -102,6 +103,21 @@ ssize_t recvfrom(int fd, void *buf, size_t len, int flags, struct sockaddr *from
 ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 {
     return result(sock_recvmsg(fd, msg, flags));
+}
+
+int sendmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags)
+{
+    return (int)result(sock_sendmmsg(fd, msgs, count, flags));
+}
+
+int recvmmsg(int fd, struct mmsghdr *msgs, unsigned count, int flags, struct timespec *timeout)
+{
+    uint64_t deadline_us = UINT64_MAX;
+
+    if (timeout)
+        deadline_us = clock_now_us() + (uint64_t)timeout->tv_sec * 1000000 +
+                      (uint64_t)timeout->tv_nsec / 1000;
+    return (int)result(sock_recvmmsg(fd, msgs, count, flags, deadline_us));
 }
 
 /* No urgent data is kept apart, so the mark is never ahead of it. */
