@@ -5,6 +5,7 @@
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/tcp.h"
 #include "net/tcp_reopen.h"
+#include "net/tcp_time_wait.h"
 
 enum { PATIENCE_TICKS = TCP_BACKLOG_PATIENCE_MS / TCP_SLOW_INTERVAL };
 
@@ -55,6 +56,7 @@ static void on_syn(const struct tcp_pcb *pcb)
     /* lwIP passes listeners as the common type: their first members are the same. */
     const struct tcp_pcb_listen *listener = (const struct tcp_pcb_listen *)(const void *)pcb;
 
+    net_tcp_time_wait_trim();
     if (listener->accepts_pending >= listener->backlog)
         make_room(listener);
 }
@@ -80,4 +82,5 @@ void net_tcp_input_hook_init(void)
 {
     for (size_t i = 0; i < ARRAY_COUNT(counters); i++)
         counters_add(&counters[i]);
+    net_tcp_time_wait_init();
 }
