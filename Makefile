@@ -97,7 +97,7 @@ $(NEWLIB)/stamp: tools/build_newlib.sh $(NEWLIB)-src.stamp
 	@CC=$(CC) tools/build_newlib.sh $(NEWLIB)-src $(NEWLIB)
 
 # Programs of other people, in images and, for tests, on the host: their sources, unmodified.
-PORTS := iperf3 netperf lua
+PORTS := iperf3 netperf lua picohttpparser
 $(PORTS:%=$(DEPS)/%.stamp): $(DEPS)/%.stamp: tools/fetch_deps.sh tools/deps.lock $(if $(strip $(IPERF3_SRC) $(NETPERF_SRC) $(LUA_SRC)),FORCE) | $(call setup,build)
 	@tools/fetch_deps.sh $* $(DEPS)/$* $(DEPS)/dl $($(shell echo $* | tr a-z A-Z)_SRC)
 
@@ -159,7 +159,7 @@ network = $(if $(filter $(1),$(NO_NETWORK)),,-Wl,--defsym=image_network=boot_net
 # are not ours to mend. They find our config.h in apps/<app>, and each other.
 define port
 PORT_OBJ.$(1) := $(3:%=$(B)/obj/$(2)/%.o)
-$(B)/obj/$(2)/%.o: $(B)/flags $(NEWLIB)/stamp $(DEPS)/$(2).stamp $(wildcard apps/$(1)/*.h)
+$(B)/obj/$(2)/%.o: $(B)/flags $(NEWLIB)/stamp $(DEPS)/$(2).stamp apps/$(1)/port.mk $(wildcard apps/$(1)/*.h)
 	@mkdir -p $$(@D)
 	@echo "  CC    $(2)/$$*"
 	@$$(CC) $$(KERNEL) -fno-lto -Iapps/$(1) -I$(DEPS)/$(2)/src $(4) $$(SYSTEM) -w -frandom-seed=$$* -MMD -MP -c $(DEPS)/$(2)/$$* -o $$@
@@ -173,7 +173,7 @@ $(B)/%.debug: $$(or $$(call app_obj,$$*),$$(error apps/$$* has no C file, so the
 	@echo "  LINK  $@"
 	@mkdir -p $(@D) $(dir $(B)/link/$*)
 	@link() { $(CC) $(MACHINE) -c $(B)/link/$*.$$1.S -o $(B)/link/$*.$$1.o; \
-	  $(LINK) $(call network,$*) $(filter %.o,$^) $(B)/link/$*.$$1.o -L$(NEWLIB)/lib \
+	  $(LINK) $(call network,$*) $(PORT_LINK.$*) $(filter %.o,$^) $(B)/link/$*.$$1.o -L$(NEWLIB)/lib \
 	    -Wl,--start-group -lc -lm -lgcc -Wl,--end-group $(LDFLAGS_EXTRA) -o $$2; }; \
 	$(PYTHON) tools/mksyms.py </dev/null >$(B)/link/$*.1.S; \
 	link 1 $(B)/link/$*.elf; \
@@ -207,11 +207,13 @@ include sdk/sdk.mk
 # ---- Host tests ----------------------------------------------------------------------------------
 
 # The same sources, for the host: tests/host/include comes first, with its own version of some port headers.
+PICO     := $(DEPS)/picohttpparser/picohttpparser
 HOST     := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DRINGLET_LWIP_ASSERT \
-            -Itests/host/include -Iarch/x86_64/include -I. $(WITH_LWIP)
+            -Itests/host/include -Iarch/x86_64/include -I. $(WITH_LWIP) -isystem $(PICO)
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # What an app computes without a connection is tested on the host, too.
-APP_PURE := $(addprefix apps/iperf/,burst.c http_page.c http_request.c iperf2_wire.c payload.c result.c udp_stats.c)
+APP_PURE := $(addprefix apps/iperf/,burst.c status_page.c http_page.c http_request.c iperf2_wire.c payload.c result.c udp_stats.c) \
+            $(addprefix apps/http/,message.c http_date.c)
 HOST_SRC := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC) $(APP_PURE) $(FAKE_SRC) arch/x86_64/switch.S
 TESTS    := $(basename $(notdir $(TEST_SRC)))
 FUZZERS  := $(basename $(notdir $(FUZZ_SRC)))
@@ -235,7 +237,13 @@ $(B)/$(1)/obj/lwip/%.o: $(B)/flags $(LWIP).stamp net/lwipopts.h net/lwip_port/ar
 	@mkdir -p $$(@D)
 	@$(2) $(HOST) $(3) -fno-sanitize=shift -w -MMD -MP -c $(LWIP)/$$*.c -o $$@
 
-$(B)/$(1)/libringlet.a: $(HOST_SRC:%=$(B)/$(1)/obj/%.o) $(LWIP_FILES:%=$(B)/$(1)/obj/lwip/%.o)
+$(B)/$(1)/obj/apps/http/message.c.o: $(DEPS)/picohttpparser.stamp
+
+$(B)/$(1)/obj/picohttpparser.o: $(DEPS)/picohttpparser.stamp
+	@mkdir -p $$(@D)
+	@$(2) $(HOST) $(3) -fno-sanitize=signed-integer-overflow -w -c $(PICO)/picohttpparser.c -o $$@
+
+$(B)/$(1)/libringlet.a: $(B)/$(1)/obj/picohttpparser.o $(HOST_SRC:%=$(B)/$(1)/obj/%.o) $(LWIP_FILES:%=$(B)/$(1)/obj/lwip/%.o)
 	@rm -f $$@ && ar qcDs $$@ $$(sort $$^)
 
 $(B)/$(1)/test_%: $$$$(call host_obj,$(1),test_$$$$*) $(B)/$(1)/libringlet.a

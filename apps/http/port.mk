@@ -1,0 +1,5 @@
+# picohttpparser, as Debian keeps it inside a Perl module's source; and the status page of the iperf image.
+$(eval $(call port,http,picohttpparser,picohttpparser/picohttpparser.c,))
+PORT_OBJ.http += $(B)/obj/apps/iperf/status_page.c.o
+$(B)/obj/apps/http/%: private LAYER := -O2 -fno-lto $(WITH_LWIP) -isystem $(DEPS)/picohttpparser/picohttpparser
+$(patsubst %,$(B)/obj/%.o,$(wildcard apps/http/*.c)): $(DEPS)/picohttpparser.stamp

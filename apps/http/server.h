@@ -1,0 +1,21 @@
+/*
+ * Connections: requests in, answers out, over lwIP's raw API. A file's bytes go to the device from where they lie.
+ *
+ * A connection is a few hundred bytes while it waits, so what limits their number is memory. When that runs short the one that has
+ * been idle longest is closed. One request is answered at a time; what a client sends meanwhile is kept, a head's worth of
+ * it, and then the window closes.
+ *
+ *   a head that is not whole after    10 s    408, and closed: also one that trickles in
+ *   a connection kept, and idle       30 s    closed
+ *   no progress while we send         60 s    reset
+ *   a client that must still close     5 s    reset
+ */
+#ifndef APPS_HTTP_SERVER_H
+#define APPS_HTTP_SERVER_H
+
+#include <stdint.h>
+
+/* Listen on both families. Returns 0, -EADDRINUSE or -ENOMEM. Call with the network locked. */
+int server_start(uint16_t port);
+
+#endif
