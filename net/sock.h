@@ -31,7 +31,8 @@ int sock_connect(int fd, const struct sockaddr *addr, socklen_t len);
 
 /*
  * backlog: connections that may wait for accept(), the unfinished ones included; cut to SOCK_BACKLOG_MAX, as
- * are negative ones. What exceeds it is not refused but not answered, so that the peer tries again.
+ * are negative ones. What exceeds it is not refused but not answered, so that the peer tries again. While the program
+ * keeps up with accept(), unfinished ones don't count.
  */
 int sock_listen(int fd, int backlog);
 int sock_accept(int fd, struct sockaddr *addr, socklen_t *len, int flags);

@@ -137,6 +137,8 @@ struct sock {
     bool connect_reported; /* the connect() that began it, or one after it, has told the result */
     struct sock *listener; /* whose accept queue this stands in */
     struct sock *accept_head, *accept_tail, *accept_next;
+    unsigned accept_count; /* waiting for accept() */
+    uint8_t backlog;       /* listen()'s */
 
     /* what TCP_INFO tells; times in microseconds */
     uint32_t rtt_us, rtt_var_us, rtt_min_us; /* 0: not measured yet */

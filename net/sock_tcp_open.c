@@ -4,6 +4,7 @@
 #include "lib/check.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/tcp.h"
+#include "net/sock.h"
 #include "net/sock_addr.h"
 #include "net/sock_tcp.h"
 
@@ -78,6 +79,23 @@ static int bind_anywhere(struct sock *s)
 
 /* ---- listen, accept ---- */
 
+/*
+ * lwIP counts half-open connections against the backlog. That is what listen() says when nobody accepts; but while the
+ * program keeps up, a burst of SYNs is no overflow: each of those that were ignored would come back a second later, then
+ * three, then seven, and again no more than `backlog` of them would be let in. So the limit is open from the moment that
+ * accept() finds the queue empty until it has filled up to the backlog.
+ */
+static void backlog_open(struct sock *listener)
+{
+    tcp_backlog_set(listener->pcb.tcp, SOCK_BACKLOG_MAX);
+}
+
+static void backlog_check(struct sock *listener)
+{
+    if (listener->accept_count >= listener->backlog)
+        tcp_backlog_set(listener->pcb.tcp, listener->backlog);
+}
+
 void sock_tcp_unqueue(struct sock *listener, struct sock *conn)
 {
     struct sock **at = &listener->accept_head, *prev = NULL;
@@ -87,6 +105,7 @@ void sock_tcp_unqueue(struct sock *listener, struct sock *conn)
         at = &prev->accept_next;
     }
     ASSERT(*at == conn);
+    listener->accept_count--;
     *at = conn->accept_next;
     if (listener->accept_tail == conn)
         listener->accept_tail = prev;
@@ -139,12 +158,15 @@ static err_t on_accept(void *arg, struct tcp_pcb *pcb, err_t err)
     else
         listener->accept_head = conn;
     listener->accept_tail = conn;
+    listener->accept_count++;
+    backlog_check(listener);
     file_changed(&listener->file);
     return ERR_OK;
 }
 
 int sock_tcp_listen(struct sock *s, int backlog)
 {
+    s->backlog = (uint8_t)backlog;
     if (s->state == SOCK_LISTENING) {
         tcp_backlog_set(s->pcb.tcp, (u8_t)backlog);
         return 0;
@@ -177,6 +199,7 @@ int sock_tcp_accept(struct sock *s, struct sock **conn, bool nonblock)
     if (s->state == SOCK_LISTENING && !s->accept_head && nonblock)
         thread_yield(); /* a program that asks again and again must not silence the network */
     while (s->state == SOCK_LISTENING && !s->accept_head) {
+        backlog_open(s);
         const int err = nonblock ? -EAGAIN : sock_wait(s, deadline_us);
 
         if (err)
@@ -187,6 +210,8 @@ int sock_tcp_accept(struct sock *s, struct sock **conn, bool nonblock)
     *conn = s->accept_head;
     sock_tcp_unqueue(s, *conn);
     tcp_backlog_accepted((*conn)->pcb.tcp);
+    if (!s->accept_head)
+        backlog_open(s);
     return 0;
 }
 
