@@ -45,6 +45,8 @@ forward() {
 }
 forward tcp 5001 5001
 forward udp 5001 5001
+forward tcp 5201 5201
+forward udp 5201 5201
 forward tcp 80 8080
 forward tcp 7 7007
 forward udp 7 7007
@@ -63,6 +65,7 @@ iperf.*)
        iperf -c 127.0.0.1$(option -p "${at[tcp5001]}" 5001)              TCP to the guest
        iperf -c 127.0.0.1$(option -p "${at[tcp5001]}" 5001) -R           TCP from the guest
        iperf -c 127.0.0.1$(option -p "${at[udp5001]}" 5001) -u -b 100m   UDP
+       iperf3 -c 127.0.0.1$(option -p "${at[tcp5201]}" 5201)             the same by iperf3; -R, --bidir, -u, -P …
        curl http://127.0.0.1:${at[tcp80]}/     status page; /metrics has every counter
      Ports of 127.0.0.1: echo ${at[tcp7]} (TCP) ${at[udp7]} (UDP), discard ${at[tcp9]}, counter ${at[udp9]} (UDP), chargen ${at[tcp19]}
 END

@@ -224,7 +224,7 @@ static err_t answer(struct connection *c, const struct message *m, int status)
     c->state = SENDING;
     c->seconds = 0;
     c->head_written = c->written = 0;
-    c->close_after = c->out->close || c->client_done;
+    c->close_after = c->out->close;
     return advance(c);
 }
 
@@ -319,8 +319,6 @@ static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err)
     (void)err;
     if (!p) {
         c->client_done = true;
-        if (c->state == SENDING)
-            c->close_after = c->close_after || c->kept_len == 0;
         return c->state == SENDING    ? ERR_OK
                : c->state == DRAINING ? close_connection(c)
                                       : next_request(c);

@@ -3,6 +3,7 @@
 
 #include "apps/iperf/http.h"
 #include "apps/iperf/iperf2_server.h"
+#include "apps/iperf/iperf3.h"
 #include "apps/iperf/payload.h"
 #include "apps/iperf/service.h"
 #include "apps/iperf/services.h"
@@ -12,7 +13,7 @@
 
 static int (*const services[])(void) = {
     iperf2_tcp_start,  iperf2_udp_start,  svc_echo_start, svc_discard_start,
-    svc_chargen_start, svc_counter_start, http_start,
+    svc_chargen_start, svc_counter_start, http_start,     iperf3_start,
 };
 
 int main(void)
@@ -25,7 +26,7 @@ int main(void)
         if (services[i]())
             return EXIT_FAILURE; /* logged */
     }
-    log_info("iperf",
-             "iperf2 on 5001/tcp+udp, echo 7, discard 9, chargen 19, counter 9/udp, http 80");
+    log_info("iperf", "iperf2 on 5001/tcp+udp, iperf3 on 5201, echo 7, discard 9, chargen 19, "
+                      "counter 9/udp, http 80");
     net_serve();
 }

@@ -12,7 +12,7 @@
 #define HAVE_NANOSLEEP 1
 #define HAVE_POLL_H 1
 #define HAVE_PTHREAD 1
-/* #define HAVE_SENDFILE 1 */
+#define HAVE_SENDFILE 1
 #define HAVE_SO_BINDTODEVICE 1
 #define HAVE_STDATOMIC_H 1
 #define HAVE_STDINT_H 1

@@ -9,13 +9,14 @@ import time
 
 import pytest
 
+from clients import check_nothing_left, idle_state
 from netns import GUEST, PEER, stop
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCE = pathlib.Path(os.environ.get("RINGLET_DEPS", ROOT / "build")) / "iperf3/src"
 MODES = {
     "plain": [], "reverse": ["-R"], "both ways": ["--bidir"], "16 streams": ["-P", "16"], "16 streams back": ["-P", "16", "-R"],
-    "zero copy": ["-Z"], "window": ["-w", "64K"], "omit": ["-O", "1"],
+    "zero copy": ["-Z"], "window": ["-w", "64K"], "segments": ["-M", "1000"], "omit": ["-O", "1"],
     "udp": ["-u", "-b", "20M"], "udp back": ["-u", "-b", "20M", "-R"], "udp both ways": ["-u", "-b", "10M", "--bidir"],
     "udp streams": ["-u", "-b", "5M", "-P", "4"], "short blocks": ["-l", "100", "-b", "10M"], "paced": ["-b", "50M"],
 }
@@ -119,6 +120,32 @@ def test_a_refused_connection_ends_the_client_with_its_status(boot, net):
     assert guest.lines("Connection refused")
 
 
+# ---- The same inside the iperf image ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["plain", "reverse", "both ways", "16 streams", "udp", "udp back", "zero copy"])
+def test_the_iperf_image_serves_it_beside_iperf2(boot, net, mode):
+    boot("iperf", net).ready()
+    before = idle_state(net)
+
+    for _ in range(3):
+        assert all(total["bytes"] > 0 for total in sums(run(net, "iperf3", *MODES[mode])).values())
+    net.run("iperf", "-c", GUEST, "-t", "1")
+
+    assert check_nothing_left(net, before)["iperf3_tests_total"] == 3
+
+
+def test_the_iperf_image_survives_garbage_on_the_control_port(boot, net):
+    boot("iperf", net).ready()
+    for data in (b"", b"x", b"GET / HTTP/1.0\r\n\r\n", b"a" * 36 + b"\0", b"a" * 36 + b"\0" + b"\xff" * 100,
+                 b"a" * 36 + b"\0" + b"\x7f\xff\xff\xff{"):
+        with net.connect(5201) as sock:
+            sock.sendall(data)
+            time.sleep(0.2)
+
+    assert wait_until_served(net, 30) < 30
+
+
 # ---- A20: clients that vanish -----------------------------------------------------------------------
 
 
@@ -154,7 +181,7 @@ def test_a20_a_second_client_is_told_that_the_server_is_busy(server, net):
     assert first.wait(timeout=20) == 0
 
 
-@pytest.mark.parametrize("words", [[]])
+@pytest.mark.parametrize("words", [[], ["-R"]])
 def test_a20_a_cut_cable_is_noticed_within_a_minute(server, net, words):
     client = net.start("iperf3", "-c", GUEST, "-t", "60", *words)
     server.wait_for("connected to", timeout=10)
