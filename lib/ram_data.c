@@ -48,6 +48,8 @@ static int list_grow(struct ram_data *d, size_t count)
 {
     if (count <= d->page_count)
         return 0;
+    if (count > ram_pages_limit() * RAM_DATA_SPARSE)
+        return -ENOSPC;
 
     const size_t room = size_max(count, d->page_count + d->page_count / 2);
     uint8_t **pages = realloc(d->pages, room * sizeof *pages);

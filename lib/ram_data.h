@@ -11,6 +11,10 @@
 
 #include "lib/types.h"
 
+enum {
+    RAM_DATA_SPARSE =
+        8 /* bytes are written at most this many times as far as all files may be large */
+};
 #define RAM_DATA_SIZE_MAX ((uint64_t)1 << 40)
 
 /* All-zero is an empty file. */

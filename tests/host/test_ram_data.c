@@ -110,6 +110,16 @@ static void a_file_ends_where_the_share_of_memory_does(void **state)
     free(much);
 }
 
+static void the_list_of_a_sparse_file_is_bounded_too(void **state)
+{
+    (void)state;
+    const uint64_t end = (uint64_t)ram_pages_limit() * RAM_DATA_SPARSE * PAGE_BYTES;
+
+    assert_int_equal(ram_write(&d, end - 1, "x", 1), 1);
+    assert_int_equal(ram_write(&d, end, "x", 1), -ENOSPC);
+    assert_int_equal(d.size, end);
+}
+
 static void sizes_beyond_the_largest_are_refused(void **state)
 {
     (void)state;
@@ -224,6 +234,7 @@ int main(void)
         TEST(a_hole_takes_no_pages_and_reads_as_zeros),
         TEST(what_was_cut_off_does_not_come_back),
         TEST(a_file_ends_where_the_share_of_memory_does),
+        TEST(the_list_of_a_sparse_file_is_bounded_too),
         TEST(sizes_beyond_the_largest_are_refused),
         TEST(a_mapping_is_one_run_and_the_files_own_bytes),
         TEST(holes_are_mapped_as_zeros),
