@@ -6,7 +6,7 @@
 #include "lib/console.h"
 #include "lib/fd.h"
 
-static ssize_t console_file_read(struct file *f, const struct iovec *iov, size_t iov_count)
+ssize_t console_file_read(struct file *f, const struct iovec *iov, size_t iov_count)
 {
     (void)f;
     (void)iov;
@@ -14,7 +14,7 @@ static ssize_t console_file_read(struct file *f, const struct iovec *iov, size_t
     return 0;
 }
 
-static ssize_t console_file_write(struct file *f, const struct iovec *iov, size_t iov_count)
+ssize_t console_file_write(struct file *f, const struct iovec *iov, size_t iov_count)
 {
     (void)f;
     for (size_t i = 0; i < iov_count; i++)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/console.h"
+#include "lib/console_file.h"
 #include "lib/random.h"
 #include "lib/vfs_impl.h"
 
@@ -65,14 +65,6 @@ static ssize_t write_seed(struct file *f, const struct iovec *iov, size_t count)
     return (ssize_t)iov_bytes(iov, count);
 }
 
-static ssize_t write_console(struct file *f, const struct iovec *iov, size_t count)
-{
-    (void)f;
-    for (size_t i = 0; i < count; i++)
-        console_write(iov[i].iov_base, iov[i].iov_len);
-    return (ssize_t)iov_bytes(iov, count);
-}
-
 static off_t seek_nowhere(struct file *f, off_t offset, int whence)
 {
     (void)f;
@@ -96,7 +88,7 @@ static const struct file_ops full_ops = {
 static const struct file_ops random_ops = {
     .read = read_random, .write = write_seed, .seek = seek_nowhere, .close = device_close};
 static const struct file_ops console_ops = {
-    .read = read_nothing, .write = write_console, .close = device_close, .is_tty = true};
+    .read = console_file_read, .write = console_file_write, .close = device_close, .is_tty = true};
 
 static const struct {
     const char *name;
