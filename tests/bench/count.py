@@ -151,6 +151,12 @@ def iperf2(net, *words):
     return max(int(row[7]) for row in rows) / MIB
 
 
+def iperf3(net, *words):
+    """By the receiver's count: what iperf3 calls received."""
+    done = net.run("iperf3", "-c", GUEST, "-t", 2, "-J", *words, timeout=30)
+    return json.loads(done.stdout)["end"]["sum_received"]["bytes"] / MIB
+
+
 def echo_round_trips(net, count=2000):
     with net.connect(ECHO) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -187,10 +193,11 @@ def http_requests(net, count=100):
 WORK = {
     "tcp_in": ("MiB", tcp_in), "tcp_out": ("MiB", tcp_out),
     "iperf2_in": ("MiB", iperf2), "iperf2_out": ("MiB", lambda net: iperf2(net, "-R")),
+    "iperf3_in": ("MiB", iperf3), "iperf3_out": ("MiB", lambda net: iperf3(net, "-R")),
     "echo": ("round trip", echo_round_trips), "ping": ("ping", pings), "udp_in": ("datagram", udp_in),
     "http": ("connection", http_requests),
 }
-DEFAULT = ["tcp_in", "tcp_out", "iperf2_in", "iperf2_out", "echo", "ping", "udp_in", "http"]
+DEFAULT = ["tcp_in", "tcp_out", "iperf2_in", "iperf2_out", "iperf3_in", "iperf3_out", "echo", "ping", "udp_in", "http"]
 
 
 def measure(rig, name):
