@@ -1,3 +1,4 @@
+#include "arch/x86_64/copy.h"
 #include "arch/x86_64/cpu.h"
 
 #include <string.h>
@@ -12,6 +13,7 @@ enum {
     CPUID1_ECX_AVX = 1 << 28,
     CPUID1_ECX_RDRAND = 1 << 30,
     CPUID7_EBX_RDSEED = 1 << 18,
+    CPUID7_EBX_ERMS = 1 << 9,
     CPUID81_EDX_NX = 1 << 20,
     CPUID81_EDX_PAGE_1G = 1 << 26,
     CR4_OSXSAVE = 1 << 18,
@@ -101,6 +103,9 @@ void cpu_init(void)
         max_extended >= 0x80000008 ? (uint8_t)(cpuid(0x80000008, 0).eax & 0xff) : PHYS_BITS_DEFAULT;
     if (basic.ecx & CPUID1_ECX_HYPERVISOR)
         find_hypervisor();
+    /* TCG says that it has ERMS with -cpu max, and is eight times slower at it. */
+    copy_by_bytes = max_leaf >= 7 && (cpuid(7, 0).ebx & CPUID7_EBX_ERMS) &&
+                    strncmp(cpu_facts.hypervisor, "TCG", 3) != 0;
     find_tsc_rate(max_leaf);
     find_brand(max_extended);
 
