@@ -28,14 +28,3 @@ uint64_t cpu_cycles(void)
 {
     return clock_now_ns();
 }
-
-/* No interrupt comes on the host: a test calls preempt_tick() itself. */
-void cpu_tick_arm(uint32_t us)
-{
-    (void)us;
-}
-
-uint64_t cpu_halted_cycles(void)
-{
-    return 0;
-}
