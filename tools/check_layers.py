@@ -17,7 +17,7 @@ C_HEADERS = r"(assert|ctype|errno|inttypes|limits|math|reent|setjmp|signal|stdal
             r"utsname|cdefs|features|endian|termios|_[a-z]+)|poll|pthread|semaphore|sched|dirent|fnmatch|ftw|glob|utime|malloc)\.h$"
 LWIP = r"(lwip/|netif/|arch/(cc|sys_arch|perf)\.h$|lwipopts\.h$|lwip_hooks\.h$)"
 SOCKETS = r"(sys/(socket|un|poll|epoll|eventfd|sendfile)|netinet/(in|tcp|ip|udp|ip_icmp|icmp6)|arpa/inet|netdb|net/if|ifaddrs)\.h$"
-PORTS = r"(lua|lauxlib|lualib|iperf_api|picohttpparser)\.h$"  # of the programs of other people that images are made of
+PORTS = r"(lua|lauxlib|lualib|iperf|iperf_api|iperf_time|picohttpparser)\.h$"  # of the programs of other people that images are made of
 ALLOWED = {
     "apps": [C_HEADERS, LWIP, SOCKETS, PORTS, r"apps/", r"net/[a-z0-9_]+\.h$", r"lib/", r"port/clock\.h$"],
     "net": [C_HEADERS, LWIP, SOCKETS, r"net/", r"drivers/netdev\.h$", r"lib/", r"port/"],

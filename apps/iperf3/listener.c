@@ -5,10 +5,15 @@
  *
  * Done at link time (--wrap), because iperf3's source stays as it is. Only the thread that runs the server comes here.
  */
+#include "apps/iperf3/listener.h"
+
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
+
+#include "apps/iperf3/watch.h"
+#include "lib/log.h"
 
 int __real_netannounce(int domain, int proto, const char *local, const char *bind_dev, int port);
 int __real_close(int fd);
@@ -22,6 +27,8 @@ static struct {
     bool kept;
     int domain, port;
 } listener = {.fd = -1};
+
+static bool has_listened; /* once: then it was no fault of the arguments */
 
 static void let_go(void)
 {
@@ -40,7 +47,14 @@ int __wrap_netannounce(int domain, int proto, const char *local, const char *bin
         return listener.fd;
     }
     let_go();
-    listener.fd = __real_netannounce(domain, proto, local, bind_dev, port);
+    for (;;) {
+        listener.fd = __real_netannounce(domain, proto, local, bind_dev, port);
+        if (listener.fd >= 0 || !has_listened)
+            break; /* iperf3 would end for good, and this server ends never: a lack of memory passes */
+        log_limited(LOG_WARN, "iperf3", "cannot listen on %d: error %d; trying again", port, errno);
+        sleep(1);
+    }
+    has_listened = has_listened || listener.fd >= 0;
     listener.domain = domain;
     listener.port = port;
     return listener.fd;
@@ -48,10 +62,22 @@ int __wrap_netannounce(int domain, int proto, const char *local, const char *bin
 
 int __wrap_close(int fd)
 {
-    if (fd < 0 || fd != listener.fd)
-        return __real_close(fd);
-    listener.kept = true;
-    return 0;
+    const struct linger at_once = {.l_onoff = 1};
+
+    if (fd >= 0 && fd == listener.fd) {
+        listener.kept = true;
+        return 0;
+    }
+    if (watch_aborts(fd))
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    return __real_close(fd);
+}
+
+int listener_open(int port)
+{
+    const int fd = __wrap_netannounce(AF_UNSPEC, SOCK_STREAM, NULL, NULL, port);
+
+    return fd < 0 ? -errno : __wrap_close(fd);
 }
 
 /* iperf3 opens a listener of its own for tests with a window or a segment size: then ours must go after all. */
