@@ -167,7 +167,7 @@ endef
 -include $(wildcard apps/*/port.mk)
 
 # Linked twice: the second time with the names of the first. They come last, so nothing shifts.
-app_obj = $(patsubst %,$(B)/obj/%.o,$(sort $(wildcard apps/$(1)/*.c $(1:test/%=tests/boot/apps/%)/*.c))) $(PORT_OBJ.$(1))
+app_obj = $(strip $(patsubst %,$(B)/obj/%.o,$(sort $(wildcard apps/$(1)/*.c $(1:test/%=tests/boot/apps/%)/*.c))) $(PORT_OBJ.$(1)))
 .SECONDEXPANSION:
 $(B)/%.debug: $$(or $$(call app_obj,$$*),$$(error apps/$$* has no C file, so there is no such app)) $(B)/kernel.o linker.ld tools/mksyms.py
 	@echo "  LINK  $@"
