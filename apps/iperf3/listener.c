@@ -10,10 +10,13 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "apps/iperf3/watch.h"
 #include "lib/log.h"
+
+enum { REFUSED_WAIT_US = 200 * 1000, COOKIE_BYTES = 37 };
 
 int __real_netannounce(int domain, int proto, const char *local, const char *bind_dev, int port);
 int __real_close(int fd);
@@ -60,6 +63,16 @@ int __wrap_netannounce(int domain, int proto, const char *local, const char *bin
     return listener.fd;
 }
 
+/* Say goodbye to a client that was refused: read what it says, for a moment at most. */
+static void hear_out(int fd)
+{
+    const struct timeval moment = {.tv_usec = REFUSED_WAIT_US};
+    char cookie[COOKIE_BYTES];
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &moment, sizeof moment);
+    recv(fd, cookie, sizeof cookie, MSG_WAITALL);
+}
+
 int __wrap_close(int fd)
 {
     const struct linger at_once = {.l_onoff = 1};
@@ -68,6 +81,8 @@ int __wrap_close(int fd)
         listener.kept = true;
         return 0;
     }
+    if (watch_refuses(fd))
+        hear_out(fd);
     if (watch_aborts(fd))
         setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     return __real_close(fd);

@@ -72,6 +72,20 @@ bool watch_aborts(int fd)
     return fd == test->ctrl_sck || is_stream(test, fd);
 }
 
+bool watch_refuses(int fd)
+{
+    const struct iperf_test *test = session.test;
+    struct sockaddr_storage addr;
+    socklen_t len = sizeof addr;
+    int type = 0;
+    socklen_t type_len = sizeof type;
+
+    if (!test || test->ctrl_sck < 0 || fd == test->ctrl_sck || is_stream(test, fd))
+        return false;
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) == 0 && type == SOCK_STREAM &&
+           getpeername(fd, (struct sockaddr *)&addr, &len) == 0;
+}
+
 /* Seconds that may pass without a byte: between two blocks of a slow paced test they are many. */
 static int64_t quiet_limit_s(const struct iperf_test *test)
 {

@@ -20,4 +20,10 @@ enum {
 /* Must this socket be reset rather than closed? What is queued for a peer that is gone would hold memory for minutes. */
 bool watch_aborts(int fd);
 
+/*
+ * Is this the connection of a client that was just told that the server is busy? Its cookie is still to be read: closed
+ * before that, the connection would be reset, and the word lost.
+ */
+bool watch_refuses(int fd);
+
 #endif
