@@ -33,6 +33,7 @@
 #define PAGE_PRESENT_WRITE 0x03
 #define PAGE_LARGE 0x80
 #define EARLY_GIB 4
+#define MEMORY_PROBE 0x5a3c96e1
 
     .section .multiboot, "a", @progbits
     .align 4
@@ -60,6 +61,11 @@ entry32:
     movl %eax, %ds
     movl %eax, %es
     movl %eax, %ss
+
+    /* The loader puts what is in the file where it belongs, and doesn't look whether our stacks find memory, too. */
+    movl $MEMORY_PROBE, image_limit - 4
+    cmpl $MEMORY_PROBE, image_limit - 4
+    jne no_memory
     movl $main_stack_top, %esp
 
     /* A20, in case: with it off, every odd megabyte of what follows would be another one's shadow. */
@@ -124,9 +130,13 @@ early_tables:
     jnz 1b
     ret
 
-/* Said straight to COM1, since nothing else runs on such a processor. */
+/* Said straight to COM1, since nothing else runs on such a machine. */
+no_memory:
+    movl $no_memory_text, %esi
+    jmp say_and_halt
 no_long_mode:
     movl $no_long_mode_text, %esi
+say_and_halt:
 1:  lodsb
     testb %al, %al
     jz 3f
@@ -178,6 +188,8 @@ early_gdt:
 early_gdtr:
     .word 3 * 8 - 1
     .long early_gdt
+no_memory_text:
+    .asciz "\n[0.000000] error boot: the image does not fit into this machine's memory\n"
 no_long_mode_text:
     .asciz "\nerror: this processor has no 64-bit mode; the image cannot run\n"
 
