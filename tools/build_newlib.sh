@@ -22,8 +22,8 @@ cflags=(-O2 -ffreestanding -mno-red-zone -fno-pic -fno-pie -mcmodel=small -fno-s
     -fcf-protection=none -ffunction-sections -fdata-sections -fno-omit-frame-pointer -fno-lto -w)
 options=(--host=x86_64-elf --disable-multilib --disable-newlib-supplied-syscalls
     --enable-newlib-io-c99-formats --enable-newlib-io-long-long --enable-newlib-io-long-double
-    --enable-newlib-io-pos-args --enable-newlib-retargetable-locking --disable-newlib-wide-orient
-    --disable-newlib-iconv --disable-dependency-tracking)
+    --enable-newlib-retargetable-locking --disable-newlib-wide-orient --disable-newlib-iconv
+    --disable-dependency-tracking)
 
 source_id=$(cat "$src.stamp" 2>/dev/null || echo "$src")
 recipe=$( (cat "$0"; "$CC" --version | head -1; echo "$source_id") | sha256sum | cut -d' ' -f1)
