@@ -53,6 +53,29 @@ static bool lists(struct span_text list, const char *wanted)
     return false;
 }
 
+/* "gzip", or "gzip;q=0.5", but not "gzip;q=0" (RFC 9110 §12.4.2). */
+static bool takes_gzip(struct span_text list)
+{
+    struct span_text element;
+
+    while (next_element(&list, &element)) {
+        const char *semicolon = memchr(element.at, ';', element.len);
+        const size_t len = semicolon ? (size_t)(semicolon - element.at) : element.len;
+
+        if (!is_text(trim((struct span_text){element.at, len}), "gzip"))
+            continue;
+        const char *equals = semicolon ? memchr(semicolon, '=', element.len - len) : NULL;
+        const char *end = element.at + element.len;
+
+        for (const char *at = equals ? equals + 1 : end; at < end; at++) {
+            if (*at >= '1' && *at <= '9')
+                return true;
+        }
+        return !equals;
+    }
+    return false;
+}
+
 /* ---- the path ---- */
 
 static int hex_digit(char c)
@@ -66,16 +89,16 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* One character of the target; *at moves on. -1: bad encoding, or a NUL. */
-static int decoded(struct span_text target, size_t *at)
+/* One character of the path; *at moves on. -1: bad encoding, or a NUL. */
+static int decoded(struct span_text path, size_t *at)
 {
-    const char c = target.at[(*at)++];
+    const char c = path.at[(*at)++];
 
     if (c != '%')
         return c != '\0' ? (unsigned char)c : -1;
-    if (target.len - *at < 2)
+    if (path.len - *at < 2)
         return -1;
-    const int high = hex_digit(target.at[*at]), low = hex_digit(target.at[*at + 1]);
+    const int high = hex_digit(path.at[*at]), low = hex_digit(path.at[*at + 1]);
 
     *at += 2;
     return high < 0 || low < 0 || (high == 0 && low == 0) ? -1 : high * 16 + low;
@@ -98,27 +121,34 @@ static bool end_part(const char *out, size_t *len, size_t part)
     return true;
 }
 
-/* Without scheme and authority (§3.2.2), query and fragment. */
-static struct span_text only_path(struct span_text t)
+/* A target is a path and perhaps a query; scheme and authority may stand before it (§3.2.2). False: it is neither. */
+static bool split_target(struct span_text t, struct message *m)
 {
     if (t.len > 7 && strncasecmp(t.at, "http://", 7) == 0) {
-        const char *slash = memchr(t.at + 7, '/', t.len - 7);
+        size_t host = 7;
 
-        if (!slash)
-            return (struct span_text){"/", 1};
-        t.len -= (size_t)(slash - t.at);
-        t.at = slash;
+        while (host < t.len && t.at[host] != '/' && t.at[host] != '?' && t.at[host] != '#')
+            host++;
+        t.at += host;
+        t.len -= host;
+        m->path = (struct span_text){"/", 1};
+        if (t.len == 0 || t.at[0] != '/')
+            return true;
     }
-    for (size_t i = 0; i < t.len; i++) {
-        if (t.at[i] == '?' || t.at[i] == '#')
-            t.len = i;
-    }
-    return t;
+    if (t.len == 0 || t.at[0] != '/')
+        return false;
+    size_t len = 0;
+
+    while (len < t.len && t.at[len] != '?' && t.at[len] != '#')
+        len++;
+    m->path = (struct span_text){t.at, len};
+    if (len < t.len && t.at[len] == '?')
+        m->query = (struct span_text){t.at + len, t.len - len};
+    return true;
 }
 
-int message_path(struct span_text target, char out[MESSAGE_PATH_MAX])
+int message_path(struct span_text path, char out[MESSAGE_PATH_MAX])
 {
-    const struct span_text path = only_path(target);
     size_t len = 0, part = 0, at = 0;
 
     if (path.len == 0 || path.at[0] != '/')
@@ -186,41 +216,124 @@ static void take_length(struct fields *f, struct span_text value)
     }
 }
 
-static void take_field(struct fields *f, struct message *m, struct span_text name,
+enum field {
+    FIELD_OTHER,
+    FIELD_HOST,
+    FIELD_RANGE,
+    FIELD_IF_MATCH,
+    FIELD_IF_RANGE,
+    FIELD_CONNECTION,
+    FIELD_IF_NONE_MATCH,
+    FIELD_CONTENT_LENGTH,
+    FIELD_ACCEPT_ENCODING,
+    FIELD_IF_MODIFIED_SINCE,
+    FIELD_TRANSFER_ENCODING,
+    FIELD_IF_UNMODIFIED_SINCE,
+};
+
+/* The length tells most names apart: browsers send a dozen fields, of which two matter. */
+static enum field field_of(struct span_text name)
+{
+    static const struct {
+        const char *text;
+        uint8_t len, field;
+    } names[] = {
+        {"host", 4, FIELD_HOST},
+        {"range", 5, FIELD_RANGE},
+        {"if-match", 8, FIELD_IF_MATCH},
+        {"if-range", 8, FIELD_IF_RANGE},
+        {"connection", 10, FIELD_CONNECTION},
+        {"if-none-match", 13, FIELD_IF_NONE_MATCH},
+        {"content-length", 14, FIELD_CONTENT_LENGTH},
+        {"accept-encoding", 15, FIELD_ACCEPT_ENCODING},
+        {"if-modified-since", 17, FIELD_IF_MODIFIED_SINCE},
+        {"transfer-encoding", 17, FIELD_TRANSFER_ENCODING},
+        {"if-unmodified-since", 19, FIELD_IF_UNMODIFIED_SINCE},
+    };
+    static const uint8_t first[] = {11, 11, 11, 11, 0, 1, 11, 11, 2,  11,
+                                    4,  11, 11, 5,  6, 7, 11, 8,  11, 10};
+    static_assert(ARRAY_COUNT(names) == 11, "no name of that length");
+
+    for (size_t i = name.len < sizeof first ? first[name.len] : ARRAY_COUNT(names);
+         i < ARRAY_COUNT(names) && names[i].len == name.len; i++) {
+        if ((names[i].text[0] ^ name.at[0]) % 32 == 0 &&
+            strncasecmp(names[i].text, name.at, name.len) == 0)
+            return (enum field)names[i].field;
+    }
+    return FIELD_OTHER;
+}
+
+static bool is_host(struct span_text value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.at[i] == ' ' || value.at[i] == '\t' || value.at[i] == ',')
+            return false;
+    }
+    return true;
+}
+
+static void take_field(struct fields *f, struct message *m, enum field field,
                        struct span_text value)
 {
-    if (is_text(name, "host")) {
+    switch (field) {
+    case FIELD_OTHER:
+        break;
+    case FIELD_HOST:
         f->hosts++;
-        f->bad |= memchr(value.at, ' ', value.len) || memchr(value.at, ',', value.len);
-    } else if (is_text(name, "connection")) {
+        f->bad |= !is_host(value);
+        break;
+    case FIELD_RANGE:
+        m->range = value;
+        break;
+    case FIELD_IF_MATCH:
+        m->if_match = value;
+        break;
+    case FIELD_IF_RANGE:
+        m->if_range = value;
+        break;
+    case FIELD_CONNECTION:
         f->close |= lists(value, "close");
         f->keep |= lists(value, "keep-alive");
-    } else if (is_text(name, "content-length")) {
-        take_length(f, value);
-    } else if (is_text(name, "transfer-encoding")) {
-        f->coding = true;
-    } else if (is_text(name, "range")) {
-        m->range = value;
-    } else if (is_text(name, "if-none-match")) {
+        break;
+    case FIELD_IF_NONE_MATCH:
         m->if_none_match = value;
-    } else if (is_text(name, "if-match")) {
-        m->if_match = value;
-    } else if (is_text(name, "if-range")) {
-        m->if_range = value;
-    } else if (is_text(name, "if-modified-since")) {
+        break;
+    case FIELD_CONTENT_LENGTH:
+        take_length(f, value);
+        break;
+    case FIELD_ACCEPT_ENCODING:
+        m->gzip = takes_gzip(value);
+        break;
+    case FIELD_IF_MODIFIED_SINCE:
         m->if_modified_since = http_date_parse(value.at, value.len);
-    } else if (is_text(name, "if-unmodified-since")) {
+        break;
+    case FIELD_TRANSFER_ENCODING:
+        f->coding = true;
+        break;
+    case FIELD_IF_UNMODIFIED_SINCE:
         m->if_unmodified_since = http_date_parse(value.at, value.len);
-    } else if (is_text(name, "accept-encoding")) {
-        m->gzip = lists(value, "gzip");
+        break;
     }
 }
+
+/* What a field's name may hold (RFC 9110 §5.6.2): the parser lets more pass. */
+static const bool is_token[256] = {
+    ['0' ... '9'] = true, ['A' ... 'Z'] = true, ['a' ... 'z'] = true, ['!'] = true,  ['#'] = true,
+    ['$'] = true,         ['%'] = true,         ['&'] = true,         ['\''] = true, ['*'] = true,
+    ['+'] = true,         ['-'] = true,         ['.'] = true,         ['^'] = true,  ['_'] = true,
+    ['`'] = true,         ['|'] = true,         ['~'] = true,
+};
 
 /* A folded line, or a blank before the colon: what one program takes for a field and another doesn't (§5.1, §5.2). */
 static bool is_odd(const struct phr_header *h)
 {
-    return !h->name || h->name_len == 0 || h->name[h->name_len - 1] == ' ' ||
-           h->name[h->name_len - 1] == '\t' || memchr(h->name, ' ', h->name_len);
+    if (!h->name || h->name_len == 0)
+        return true;
+    for (size_t i = 0; i < h->name_len; i++) {
+        if (!is_token[(unsigned char)h->name[i]])
+            return true;
+    }
+    return false;
 }
 
 static int take_fields(struct message *m, const struct phr_header *headers, size_t count, int minor)
@@ -232,8 +345,10 @@ static int take_fields(struct message *m, const struct phr_header *headers, size
 
         if (is_odd(h))
             return 400;
-        take_field(&f, m, (struct span_text){h->name, h->name_len},
-                   trim((struct span_text){h->value, h->value_len}));
+        const enum field field = field_of((struct span_text){h->name, h->name_len});
+
+        if (field != FIELD_OTHER)
+            take_field(&f, m, field, trim((struct span_text){h->value, h->value_len}));
     }
     if (f.bad || f.hosts > 1 || (minor >= 1 && f.hosts != 1) || (f.coding && f.lengths > 0))
         return 400;
@@ -242,6 +357,7 @@ static int take_fields(struct message *m, const struct phr_header *headers, size
     if (f.length > MESSAGE_BODY_MAX)
         return 413;
     m->body_len = f.length;
+    m->old = minor == 0;
     m->keep_alive = minor >= 1 ? !f.close : f.keep && !f.close;
     return 200;
 }
@@ -303,14 +419,12 @@ int message_parse(const char *bytes, size_t len, struct message *m)
     if (minor < 0 || minor > 9)
         return 505;
     m->head_len = (size_t)got;
-    m->target = target;
     const int method_status = take_method(method, m);
-    int status = take_fields(m, headers, count, minor);
+    const int status = take_fields(m, headers, count, minor);
 
     if (status != 200 || method_status != 200)
         return status != 200 ? status : method_status;
-    status = message_path(target, m->path);
-    return status ? status : 200;
+    return split_target(target, m) ? 200 : 400;
 }
 
 /* ---- ranges and entity tags ---- */

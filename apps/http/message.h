@@ -14,7 +14,7 @@
 enum {
     MESSAGE_HEAD_MAX = 8192,  /* bytes of request line and fields; more is 431 */
     MESSAGE_FIELDS_MAX = 100, /* more is 431 */
-    MESSAGE_PATH_MAX = 1024,  /* of the path, NUL included; more is 414 */
+    MESSAGE_PATH_MAX = 1024,  /* of the decoded path, NUL included; more is 414 */
     MESSAGE_BODY_MAX = 65536, /* of a body that a GET brings and nobody reads; more is 413 */
 };
 
@@ -25,14 +25,14 @@ struct span_text {
 };
 
 struct message {
-    size_t head_len;   /* bytes of the head, the empty line included */
-    uint64_t body_len; /* bytes behind it that belong to this request */
-    bool head_only;    /* HEAD */
-    bool keep_alive;   /* the connection may serve another request */
-    bool gzip;         /* the client takes gzip */
-    char path
-        [MESSAGE_PATH_MAX]; /* decoded; begins with a slash; no "." or ".." parts, no NUL, no empty parts */
-    struct span_text target; /* as it was sent, for redirections */
+    size_t head_len;        /* bytes of the head, the empty line included */
+    uint64_t body_len;      /* bytes behind it that belong to this request */
+    bool head_only;         /* HEAD */
+    bool keep_alive;        /* the connection may serve another request */
+    bool old;               /* HTTP/1.0: it has to be told that the connection is kept */
+    bool gzip;              /* the client takes gzip */
+    struct span_text path;  /* as it was sent, still encoded: message_path() makes a name of it */
+    struct span_text query; /* with its question mark; or empty */
     struct span_text if_none_match, if_match, if_range, range;
     time_t if_modified_since, if_unmodified_since; /* -1: not given, or no date */
 };
@@ -47,10 +47,11 @@ struct message {
 int message_parse(const char *bytes, size_t len, struct message *out);
 
 /*
- * Decode a request target's path: percent-encoding once, dot segments and empty parts away (RFC 3986 §5.2.4). 0; 400 for bad
- * encoding, a NUL, or a path that climbs above the root; 414 when it does not fit.
+ * Decode a path: percent-encoding once, dot segments and empty parts away (RFC 3986 §5.2.4), so that what remains begins with a
+ * slash and has no ".", no "..", no empty part and no NUL. 0; 400 for bad encoding, a NUL, or a path that climbs above the root;
+ * 414 when it does not fit.
  */
-int message_path(struct span_text target, char out[MESSAGE_PATH_MAX]);
+int message_path(struct span_text path, char out[MESSAGE_PATH_MAX]);
 
 /* The range of `size` bytes that a Range field asks for (RFC 9110 §14.1.2). */
 enum range_kind {

@@ -5,27 +5,29 @@
 #define APPS_HTTP_RESPONSE_H
 
 #include "apps/http/message.h"
-#include "apps/http/site.h"
 
-enum { RESPONSE_HEAD_MAX = 1024 + MESSAGE_PATH_MAX };
+enum {
+    RESPONSE_HEAD_MAX = 1024 + 3 * MESSAGE_PATH_MAX, /* a redirection's Location is the longest */
+    RESPONSE_JOIN_MAX = 1024, /* a body up to this goes out in one piece with its head, copied */
+};
 
+/* Large, and used one at a time: kept in one place by the caller, not on a stack. */
 struct response {
     int status;
     bool close;          /* after this one */
-    const uint8_t *body; /* NULL for none */
-    uint64_t body_len;
-    struct site_file file; /* holds the body, or nothing */
-    char *made;            /* a body of our own, from malloc; or NULL */
+    const uint8_t *body; /* what is to follow the head; NULL for none */
+    size_t body_len;
+    char *
+        made; /* the body when it is our own, from malloc: the caller's to free; else NULL, and the body stays */
     size_t head_len;
-    char head[RESPONSE_HEAD_MAX]; /* to be copied: it is needed only until it was handed to TCP */
+    char head[RESPONSE_HEAD_MAX + RESPONSE_JOIN_MAX]; /* and a short body behind it */
 };
 
 /*
- * Answer a message that message_parse() understood, or one that it refused with `status`.
- * r is written whole; response_free() gives back what it holds.
+ * Answer a message that message_parse() understood (status 200), or one that it refused with `status`.
+ * r is written whole; what was in it is forgotten.
  */
 void response_make(struct response *r, const struct message *m, int status);
-void response_free(struct response *r);
 
 /* "Not Found" for 404. */
 const char *response_reason(int status);

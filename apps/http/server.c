@@ -21,26 +21,37 @@ enum {
     POLL_INTERVAL = 2, /* of lwIP's 500 ms: once a second */
     ADMIT_SHARE = 16,  /* a connection is taken while more than 1/16 of memory is free */
     WRITE_MAX = 65535,
+    WRITE_LEAST = 16384,    /* of a long body: less room is left until more is acknowledged */
+    UNREAD_MAX = 65536,     /* bytes of answers on their way when the next request is looked at */
+    KEPT_FIRST_BYTES = 512, /* for a part of a head */
 };
 
 enum state {
-    WAITING,  /* for a request: idle, or part of a head is there */
-    SENDING,  /* an answer */
-    DRAINING, /* all is sent and closed; what the client still sends is dropped */
+    WAITING,  /* for a request: idle, or part of one is there */
+    SENDING,  /* an answer that TCP did not take whole yet */
+    ENDING,   /* all is written: end our half before the callback returns */
+    DRAINING, /* our half has ended; what the client still sends is dropped */
+    FAILING,  /* to be reset before the callback returns */
 };
 
+/* What a connection costs while it waits: this, and lwIP's control block. */
 struct connection {
     struct connection *next, *prev; /* of all, the one that waits longest first */
     struct tcp_pcb *pcb;
     enum state state;
     bool client_done, close_after;
     uint16_t seconds; /* in this state without progress; for a head: since its first byte */
-    char *kept; /* bytes not yet understood; MESSAGE_HEAD_MAX of them, NULL while there are none */
-    size_t kept_len;
-    uint64_t skip;        /* bytes of a body that nobody reads */
-    struct response *out; /* the answer, while SENDING */
-    uint64_t head_written, written, unacked;
+    uint32_t skip;    /* bytes to come of a body that nobody reads */
+    struct pbuf *in;  /* received, not yet looked at: in_at bytes of it are done. NULL mostly */
+    uint32_t in_at;
+    uint32_t kept_len, kept_room;
+    char *kept;          /* a part of a head: kept_len bytes; NULL while there are none */
+    char *head;          /* of the answer, when TCP did not take it; from malloc */
+    const uint8_t *body; /* what is still to be written */
+    size_t head_len, body_len;
+    char *made; /* holds the body; NULL: it stays by itself and is sent without a copy */
 };
+static_assert(sizeof(struct connection) <= 160, "thousands of them");
 
 static struct {
     struct connection *first, *last;
@@ -93,21 +104,30 @@ static void list_append(struct connection *c)
 
 /* ---- the end of a connection ---- */
 
-static void out_free(struct connection *c)
+static void input_free(struct connection *c)
 {
-    if (!c->out)
-        return;
-    response_free(c->out);
-    free(c->out);
-    c->out = NULL;
+    if (c->in)
+        pbuf_free(c->in);
+    free(c->kept);
+    c->in = NULL;
+    c->kept = NULL;
+    c->kept_len = c->kept_room = 0;
+}
+
+static void output_free(struct connection *c)
+{
+    free(c->head);
+    free(c->made);
+    c->head = c->made = NULL;
+    c->head_len = c->body_len = 0;
 }
 
 static void connection_free(struct connection *c)
 {
     list_remove(c);
     open_connections--;
-    out_free(c);
-    free(c->kept);
+    input_free(c);
+    output_free(c);
     free(c);
 }
 
@@ -131,11 +151,8 @@ static err_t abort_connection(struct connection *c)
     return ERR_ABRT;
 }
 
-static err_t close_connection(struct connection *c)
+static err_t close_pcb(struct tcp_pcb *pcb)
 {
-    struct tcp_pcb *pcb = c->pcb;
-
-    connection_free(c);
     forget_callbacks(pcb);
     if (tcp_close(pcb) == ERR_OK)
         return ERR_OK;
@@ -143,206 +160,303 @@ static err_t close_connection(struct connection *c)
     return ERR_ABRT;
 }
 
-/* Our last byte is acknowledged. A client that may still be sending gets time to read the answer before a reset could overtake it. */
-static err_t finish(struct connection *c)
+static err_t close_connection(struct connection *c)
 {
+    struct tcp_pcb *pcb = c->pcb;
+
+    connection_free(c);
+    return close_pcb(pcb);
+}
+
+/*
+ * All is written; the FIN goes with the last bytes. A client that may still be sending gets time to read the answer before a reset
+ * could overtake it (RFC 9112 §9.6), so lwIP's tcp_close() has to wait for the client's own end.
+ */
+static err_t end_our_half(struct connection *c)
+{
+    const uint32_t held = c->in ? c->in->tot_len - c->in_at : 0;
+
+    input_free(c);
+    if (held > 0)
+        tcp_window_opened(c->pcb, held); /* lwIP resets a connection closed with bytes unread */
     if (c->client_done)
         return close_connection(c);
     if (tcp_shutdown(c->pcb, 0, 1) != ERR_OK)
         return abort_connection(c);
     c->state = DRAINING;
     c->seconds = 0;
-    free(c->kept);
-    c->kept = NULL;
-    c->kept_len = 0;
+    return ERR_OK;
+}
+
+/* The last thing a callback does: nothing above this line ends a connection that somebody still looks at. */
+static err_t settle(struct connection *c)
+{
+    if (c->state == FAILING)
+        return abort_connection(c);
+    if (c->state == ENDING)
+        return end_our_half(c);
     return ERR_OK;
 }
 
 /* ---- sending ---- */
 
-static err_t next_request(struct connection *c);
-
-/* Hand TCP what fits. The head is copied, the body is not. */
-static void write_more(struct connection *c)
+/*
+ * The answer is TCP's now. Who asks for more and more without reading gets no further answer before most of those he has been sent
+ * have arrived.
+ */
+static void written(struct connection *c)
 {
-    struct response *r = c->out;
+    output_free(c);
+    if (!c->close_after && c->pcb->snd_lbb - c->pcb->lastack > UNREAD_MAX)
+        return;
+    c->seconds = 0;
+    c->state = c->close_after ? ENDING : WAITING;
+    list_remove(c);
+    list_append(c);
+}
 
-    if (c->head_written == 0) {
-        if (tcp_sndbuf(c->pcb) < r->head_len ||
-            tcp_write(c->pcb, r->head, (u16_t)r->head_len,
-                      TCP_WRITE_FLAG_COPY | (r->body_len > 0 ? TCP_WRITE_FLAG_MORE : 0)) != ERR_OK)
-            return;
-        c->head_written = r->head_len;
-        c->unacked += r->head_len;
-    }
-    while (c->written < r->body_len) {
-        const uint64_t left = r->body_len - c->written;
-        const size_t part =
-            size_min(left < WRITE_MAX ? (size_t)left : WRITE_MAX, tcp_sndbuf(c->pcb));
+/* Hand TCP what fits. What lies in a module stays there for good, and is not copied. */
+static void write_body(struct connection *c)
+{
+    const uint8_t copy = c->made ? TCP_WRITE_FLAG_COPY : 0;
 
-        if (part == 0 || tcp_write(c->pcb, r->body + c->written, (u16_t)part,
-                                   part < left ? TCP_WRITE_FLAG_MORE : 0) != ERR_OK)
+    while (c->body_len > 0) {
+        const size_t part = size_min(size_min(c->body_len, WRITE_MAX), tcp_sndbuf(c->pcb));
+        const uint8_t more = part < c->body_len ? TCP_WRITE_FLAG_MORE : 0;
+
+        if (part < size_min(c->body_len, WRITE_LEAST) ||
+            tcp_write(c->pcb, c->body, (u16_t)part, copy | more) != ERR_OK)
             return;
-        c->written += part;
-        c->unacked += part;
+        c->body += part;
+        c->body_len -= part;
         bytes_sent += part;
     }
 }
 
-static bool all_written(const struct connection *c)
+/* The head as it was, or what is kept of it. False: TCP has no room now. */
+static bool write_head(struct connection *c, const char *head, size_t len)
 {
-    return c->head_written > 0 && c->written == c->out->body_len;
+    const uint8_t more = c->body_len > 0 ? TCP_WRITE_FLAG_MORE : 0;
+
+    return tcp_sndbuf(c->pcb) >= len &&
+           tcp_write(c->pcb, head, (u16_t)len, TCP_WRITE_FLAG_COPY | more) == ERR_OK;
 }
 
-static err_t advance(struct connection *c)
+/* Go on with an answer that was not taken whole. */
+static void advance(struct connection *c)
 {
-    if (c->state != SENDING)
-        return ERR_OK;
-    write_more(c);
-    if (!all_written(c) || c->unacked > 0) {
-        tcp_output(c->pcb);
-        return ERR_OK;
+    if (c->head) {
+        if (!write_head(c, c->head, c->head_len))
+            return;
+        free(c->head);
+        c->head = NULL;
     }
-    out_free(c);
-    if (c->close_after)
-        return finish(c);
-    c->state = WAITING;
-    c->seconds = 0;
-    list_remove(c);
-    list_append(c);
-    return next_request(c);
+    write_body(c);
+    if (c->body_len == 0)
+        written(c);
 }
 
-static err_t answer(struct connection *c, const struct message *m, int status)
+static void keep_head(struct connection *c, const struct response *r)
 {
-    c->out = malloc(sizeof *c->out);
-    if (!c->out)
-        return abort_connection(c);
-    response_make(c->out, m, status);
+    c->head = malloc(r->head_len);
+    if (!c->head) {
+        c->state = FAILING;
+        return;
+    }
+    memcpy(c->head, r->head, r->head_len);
+    c->head_len = r->head_len;
+}
+
+/* TCP sends it when the callback returns, so that the answers to several requests go together. */
+static void answer(struct connection *c, const struct message *m, int status)
+{
+    static struct response r;
+
+    response_make(&r, m, status);
     requests++;
-    errors += c->out->status >= 400;
+    errors += r.status >= 400;
     c->state = SENDING;
     c->seconds = 0;
-    c->head_written = c->written = 0;
-    c->close_after = c->out->close;
-    return advance(c);
+    c->close_after = r.close;
+    c->body = r.body;
+    c->body_len = r.body_len;
+    c->made = r.made;
+    if (write_head(c, r.head, r.head_len))
+        advance(c);
+    else
+        keep_head(c, &r);
 }
 
 /* ---- requests ---- */
 
-static void drop_kept(struct connection *c, size_t len)
+static size_t skip_body(struct connection *c, size_t len)
 {
-    c->kept_len -= len;
-    memmove(c->kept, c->kept + len, c->kept_len);
-    if (c->kept_len > 0)
+    const size_t part = size_min(c->skip, len);
+
+    c->skip -= (uint32_t)part;
+    return part;
+}
+
+/* Answer the requests that are whole, until an answer has to wait for TCP. Returns how many bytes are done with. */
+static size_t serve(struct connection *c, const char *bytes, size_t len)
+{
+    size_t used = 0;
+
+    while (c->state == WAITING) {
+        struct message m;
+
+        used += skip_body(c, len - used);
+        const int status = used < len ? message_parse(bytes + used, len - used, &m) : 0;
+
+        if (status == 0)
+            break;
+        if (status == 200) {
+            used += m.head_len;
+            c->skip = (uint32_t)m.body_len;
+        } else {
+            used = len;
+        }
+        answer(c, &m, status);
+    }
+    return used;
+}
+
+/* ---- bytes that can't be served from where they were received ---- */
+
+/* Room for the part of a head that is there: it begins small, because most heads are. */
+static bool kept_grow(struct connection *c, size_t wanted)
+{
+    if (wanted <= c->kept_room)
+        return true;
+    const size_t room = size_min(size_max(2 * wanted, KEPT_FIRST_BYTES), MESSAGE_HEAD_MAX);
+    char *more = realloc(c->kept, room);
+
+    if (!more)
+        return false;
+    c->kept = more;
+    c->kept_room = (uint32_t)room;
+    return true;
+}
+
+static void kept_drop(struct connection *c, size_t len)
+{
+    c->kept_len -= (uint32_t)len;
+    if (c->kept_len > 0) {
+        memmove(c->kept, c->kept + len, c->kept_len);
         return;
+    }
     free(c->kept);
     c->kept = NULL;
+    c->kept_room = 0;
 }
 
-static void skip_body(struct connection *c)
+/* Take over from the received buffers as much as a head may have. */
+static void keep_some(struct connection *c)
 {
-    const size_t part = c->skip < c->kept_len ? (size_t)c->skip : c->kept_len;
+    const size_t left = c->in->tot_len - c->in_at;
+    const size_t part = size_min(left, MESSAGE_HEAD_MAX - c->kept_len);
 
-    c->skip -= part;
-    if (part > 0)
-        drop_kept(c, part);
-}
-
-/* Answer what is whole among the bytes at hand. */
-static err_t next_request(struct connection *c)
-{
-    struct message m;
-
-    skip_body(c);
+    if (!kept_grow(c, c->kept_len + part)) {
+        c->state = FAILING;
+        return;
+    }
     if (c->kept_len == 0)
-        return c->client_done ? close_connection(c) : ERR_OK;
-    const int status = message_parse(c->kept, c->kept_len, &m);
-
-    if (status == 0)
-        return c->client_done ? answer(c, &m, 400) : ERR_OK;
-    if (status == 200) {
-        c->skip = m.body_len;
-        drop_kept(c, m.head_len);
+        c->seconds = 0;
+    pbuf_copy_partial(c->in, c->kept + c->kept_len, (u16_t)part, (u16_t)c->in_at);
+    c->kept_len += (uint32_t)part;
+    c->in_at += (uint32_t)part;
+    if (part == left) {
+        pbuf_free(c->in);
+        c->in = NULL;
     }
-    return answer(c, &m, status);
+    tcp_window_opened(c->pcb, part);
 }
 
-static bool keep(struct connection *c, const struct pbuf *p)
+/* Go on with what is there while requests can be answered. */
+static void pump(struct connection *c)
 {
-    if (!c->kept && !(c->kept = malloc(MESSAGE_HEAD_MAX)))
-        return false;
-    pbuf_copy_partial(p, c->kept + c->kept_len, p->tot_len, 0);
-    c->kept_len += p->tot_len;
-    return true;
+    while (c->state == WAITING && (c->in || c->kept_len > 0)) {
+        if (c->in && c->kept_len < MESSAGE_HEAD_MAX)
+            keep_some(c);
+        if (c->state != WAITING)
+            return;
+        const size_t used = serve(c, c->kept, c->kept_len);
+
+        if (used > 0)
+            kept_drop(c, used);
+        else if (!c->in)
+            break; /* part of a head */
+    }
+    if (c->state != WAITING || !c->client_done)
+        return;
+    if (c->kept_len > 0) {
+        const struct message none = {0};
+
+        kept_drop(c, c->kept_len);
+        answer(c, &none, 400); /* the client has ended in the middle of its head */
+    } else {
+        c->state = ENDING;
+    }
 }
 
-/* The usual case: an idle connection, and a whole request in one piece. Nothing is copied. */
-static bool answer_in_place(struct connection *c, struct pbuf *p, err_t *result)
+/* The usual case: requests that lie whole in what was received. Nothing is copied. */
+static void serve_in_place(struct connection *c, struct pbuf *p)
 {
-    struct message m;
+    const size_t used = serve(c, p->payload, p->len);
 
-    if (c->state != WAITING || c->kept_len > 0 || c->skip > 0 || p->next)
-        return false;
-    const int status = message_parse(p->payload, p->len, &m);
-
-    if (status != 200 || m.head_len != p->len || m.body_len > 0)
-        return false;
-    tcp_window_opened(c->pcb, p->tot_len);
-    *result = answer(c, &m, 200);
-    pbuf_free(p);
-    return true;
-}
-
-/* As much as a head may have is kept. More stays with TCP, whose window closes, until there is room. */
-static err_t take_bytes(struct connection *c, struct pbuf *p)
-{
-    const size_t room = MESSAGE_HEAD_MAX - c->kept_len;
-
-    if (p->tot_len > room && c->state == SENDING)
-        return ERR_MEM; /* lwIP offers it again */
-    if (p->tot_len > room)
-        pbuf_realloc(p, (u16_t)room); /* too long for a head: what is kept is refused, and closed */
-    if (!keep(c, p)) {
+    if (used > 0)
+        tcp_window_opened(c->pcb, used);
+    if (used == p->tot_len) {
         pbuf_free(p);
-        return abort_connection(c);
+        return;
     }
-    pbuf_free(p);
-    return ERR_OK;
+    c->in = p;
+    c->in_at = (uint32_t)used;
+    pump(c);
+}
+
+/* ---- callbacks of lwIP ---- */
+
+static struct connection *adopt(struct tcp_pcb *pcb);
+
+static err_t on_end(struct connection *c)
+{
+    c->client_done = true;
+    if (c->state == DRAINING)
+        return close_connection(c);
+    pump(c);
+    return settle(c);
 }
 
 static err_t on_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err)
 {
-    struct connection *c = arg;
-    err_t result;
+    struct connection *c = arg ? arg : adopt(pcb);
 
     (void)err;
-    if (!p) {
-        c->client_done = true;
-        return c->state == SENDING    ? ERR_OK
-               : c->state == DRAINING ? close_connection(c)
-                                      : next_request(c);
-    }
-    const uint16_t len = p->tot_len;
-
+    if (!c && p)
+        return ERR_MEM; /* lwIP offers it again */
+    if (!c)
+        return close_pcb(pcb);
+    if (!p)
+        return on_end(c);
     if (c->state == DRAINING) {
+        const uint16_t len = p->tot_len;
+
         pbuf_free(p);
         tcp_window_opened(pcb, len);
         return ERR_OK;
     }
-    if (answer_in_place(c, p, &result))
-        return result;
-    const bool first = c->kept_len == 0;
-
-    result = take_bytes(c, p);
-    if (result != ERR_OK)
-        return result;
-    tcp_window_opened(pcb, len);
-    if (c->state != WAITING)
-        return ERR_OK;
-    if (first)
-        c->seconds = 0;
-    return next_request(c);
+    /* While an answer waits for the client, what it sends waits, too: the window closes. */
+    if (c->in)
+        return ERR_MEM;
+    if (c->state == WAITING && c->kept_len == 0) {
+        serve_in_place(c, p);
+    } else {
+        c->in = p;
+        c->in_at = 0;
+        pump(c);
+    }
+    return settle(c);
 }
 
 static err_t on_sent(void *arg, struct tcp_pcb *pcb, u16_t len)
@@ -350,38 +464,64 @@ static err_t on_sent(void *arg, struct tcp_pcb *pcb, u16_t len)
     struct connection *c = arg;
 
     (void)pcb;
+    (void)len;
+    if (!c)
+        return ERR_OK;
+    if (c->state == DRAINING)
+        c->seconds = 0;
+    if (c->state != SENDING)
+        return ERR_OK;
     c->seconds = 0;
-    c->unacked -= c->unacked < len ? c->unacked : len; /* our FIN counts as one, too */
-    return advance(c);
+    advance(c);
+    pump(c);
+    return settle(c);
 }
 
 /* ---- time ---- */
 
-static err_t on_poll(void *arg, struct tcp_pcb *pcb)
+static bool is_late(const struct connection *c)
 {
-    struct connection *c = arg;
-    const struct message none = {0};
-
-    (void)pcb;
-    c->seconds++;
     switch (c->state) {
     case WAITING:
-        if (c->kept_len > 0 && c->seconds > HEAD_WAIT_S) {
-            timeouts++;
-            return answer(c, &none, 408);
-        }
-        return c->kept_len == 0 && c->seconds > IDLE_WAIT_S ? close_connection(c) : ERR_OK;
-    case SENDING:
-        if (c->seconds <= SEND_WAIT_S)
-            return advance(c);
-        break;
+        return c->seconds > (c->kept_len > 0 || c->skip > 0 ? HEAD_WAIT_S : IDLE_WAIT_S);
     case DRAINING:
-        if (c->seconds <= DRAIN_WAIT_S)
-            return ERR_OK;
-        break;
+        return c->seconds > (tcp_sndqueuelen(c->pcb) > 0 ? SEND_WAIT_S : DRAIN_WAIT_S);
+    default:
+        return c->seconds > SEND_WAIT_S;
     }
-    timeouts++;
-    return abort_connection(c);
+}
+
+static void end_late(struct connection *c)
+{
+    const struct message none = {0};
+
+    if (c->state != WAITING) {
+        timeouts++;
+        c->state = FAILING;
+    } else if (c->kept_len > 0) {
+        timeouts++;
+        kept_drop(c, c->kept_len);
+        answer(c, &none, 408);
+    } else {
+        timeouts += c->skip > 0;
+        c->state = ENDING;
+    }
+}
+
+static err_t on_poll(void *arg, struct tcp_pcb *pcb)
+{
+    struct connection *c = arg ? arg : adopt(pcb);
+
+    if (!c)
+        return ERR_OK;
+    c->seconds++;
+    if (is_late(c)) {
+        end_late(c);
+    } else if (c->state == SENDING) {
+        advance(c); /* it was memory that TCP lacked */
+        pump(c);
+    }
+    return settle(c);
 }
 
 static void on_err(void *arg, err_t err)
@@ -398,16 +538,44 @@ static bool memory_is_short(void)
     return page_free_count() < page_total_count() / ADMIT_SHARE;
 }
 
-/* Somebody who only keeps a connection gives way to somebody who wants something. */
-static void evict_idle(void)
+/* Somebody who only keeps a connection gives way to somebody who wants something. False: nobody does. */
+static bool evict_idle(void)
 {
     for (struct connection *c = all.first; c; c = c->next) {
         if (c->state == WAITING && c->kept_len == 0 && c->seconds > 0) {
             evicted++;
             close_connection(c);
-            return;
+            return true;
         }
     }
+    return false;
+}
+
+static struct connection *connection_new(void)
+{
+    struct connection *c;
+
+    do {
+        c = calloc(1, sizeof *c);
+    } while (!c && evict_idle());
+    if (!c)
+        log_limited(LOG_WARN, "http", "a connection waits: memory is short");
+    return c;
+}
+
+/* Make it ours; NULL when there is no memory for that now. Then it waits, and each event on it tries again. */
+static struct connection *adopt(struct tcp_pcb *pcb)
+{
+    struct connection *c = connection_new();
+
+    if (!c)
+        return NULL;
+    c->pcb = pcb;
+    list_append(c);
+    open_connections++;
+    accepted++;
+    tcp_arg(pcb, c);
+    return c;
 }
 
 static err_t on_accept(void *arg, struct tcp_pcb *pcb, err_t err)
@@ -417,23 +585,12 @@ static err_t on_accept(void *arg, struct tcp_pcb *pcb, err_t err)
         return ERR_VAL;
     if (memory_is_short())
         evict_idle();
-    struct connection *c = calloc(1, sizeof *c);
-
-    if (!c) {
-        log_limited(LOG_WARN, "http", "no memory for a connection");
-        tcp_abort(pcb);
-        return ERR_ABRT;
-    }
-    c->pcb = pcb;
-    list_append(c);
-    open_connections++;
-    accepted++;
     tcp_nagle_disable(pcb);
-    tcp_arg(pcb, c);
     tcp_recv(pcb, on_recv);
     tcp_sent(pcb, on_sent);
     tcp_err(pcb, on_err);
     tcp_poll(pcb, on_poll, POLL_INTERVAL);
+    adopt(pcb);
     return ERR_OK;
 }
 

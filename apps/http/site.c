@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "apps/http/message.h"
+#include "lib/fd.h"
 #include "lib/vfs.h"
 
 enum { FULL_PATH_MAX = 2 * MESSAGE_PATH_MAX };
@@ -23,50 +24,48 @@ static bool full_path(const char *path, char out[FULL_PATH_MAX])
     return snprintf(out, FULL_PATH_MAX, "%s%s", root, path) < FULL_PATH_MAX;
 }
 
-enum site_kind site_open(const char *path, struct site_file *out)
-{
-    char full[FULL_PATH_MAX];
-    struct stat st;
-
-    if (!full_path(path, full) || vfs_stat(NULL, full, true, &st))
-        return SITE_NOTHING;
-    if (S_ISDIR(st.st_mode))
-        return SITE_DIR;
-    if (!S_ISREG(st.st_mode))
-        return SITE_FORBIDDEN;
-    *out = (struct site_file){.mtime = st.st_mtime, .number = st.st_ino};
-    if (vfs_open(NULL, full, O_RDONLY, 0, &out->file))
-        return SITE_FORBIDDEN;
-    if (vfs_map(out->file, &out->data, &out->len) == 0)
-        return SITE_FILE;
-    site_close(out); /* a file of /tmp in many pieces */
-    return SITE_FORBIDDEN;
-}
-
-void site_close(struct site_file *f)
-{
-    if (f->file)
-        file_put(f->file);
-    f->file = NULL;
-}
-
-/* ---- folders ---- */
-
-static bool is_own(const char *name)
+/* What every image has below its root besides the site. */
+static bool is_own(const char *name, size_t len)
 {
     static const char *const own[] = {"tmp", "dev", "modules"};
 
     for (size_t i = 0; i < ARRAY_COUNT(own); i++) {
-        if (strcmp(name, own[i]) == 0)
+        if (strlen(own[i]) == len && memcmp(name, own[i], len) == 0)
             return true;
     }
     return false;
 }
 
+enum site_kind site_open(const char *path, struct site_file *out)
+{
+    char full[FULL_PATH_MAX];
+    struct file *file;
+    struct stat st;
+
+    if (!*root && is_own(path + 1, strcspn(path + 1, "/")))
+        return SITE_NOTHING;
+    if (!full_path(path, full) || vfs_stat(NULL, full, true, &st))
+        return SITE_NOTHING;
+    if (S_ISDIR(st.st_mode))
+        return SITE_DIR;
+    if (!S_ISREG(st.st_mode) || vfs_open(NULL, full, O_RDONLY, 0, &file))
+        return SITE_FORBIDDEN;
+    const struct inode *node = vfs_inode_of(file);
+    const bool fixed = node && node->file.fixed;
+
+    if (fixed)
+        *out = (struct site_file){node->file.fixed, (size_t)node->file.fixed_size, st.st_mtime};
+    file_put(file);
+    return fixed ? SITE_FILE : SITE_FORBIDDEN;
+}
+
+/* ---- folders ---- */
+
 static void note_name(void *arg, const char *name, bool is_dir)
 {
+    (void)name;
     (void)is_dir;
-    *(bool *)arg |= !is_own(name);
+    *(bool *)arg = true;
 }
 
 bool site_is_empty(void)
@@ -88,7 +87,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* All names of an open folder; *count of them. */
-static struct name *read_names(struct file *dir, size_t *count)
+static struct name *read_names(struct file *dir, bool top, size_t *count)
 {
     struct name *names = NULL;
     struct vfs_dirent entry;
@@ -96,7 +95,7 @@ static struct name *read_names(struct file *dir, size_t *count)
 
     *count = 0;
     while (vfs_dir_next(dir, &entry) > 0) {
-        if (entry.name[0] == '.')
+        if (entry.name[0] == '.' || (top && is_own(entry.name, strlen(entry.name))))
             continue;
         if (*count == room) {
             struct name *more = realloc(names, (room = 2 * room + 16) * sizeof *names);
@@ -119,7 +118,7 @@ void site_list(const char *path, void (*put)(void *arg, const char *name, bool i
 
     if (!full_path(path, full) || vfs_open(NULL, full, O_RDONLY | O_DIRECTORY, 0, &dir))
         return;
-    struct name *names = read_names(dir, &count);
+    struct name *names = read_names(dir, strcmp(full, "/") == 0, &count);
 
     file_put(dir);
     if (count > 0)

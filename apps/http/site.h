@@ -6,17 +6,14 @@
 
 #include <time.h>
 
-#include "lib/fd.h"
 #include "lib/types.h"
 
 enum site_kind { SITE_NOTHING, SITE_FILE, SITE_DIR, SITE_FORBIDDEN };
 
 struct site_file {
-    struct file *file; /* holds the bytes: site_close() */
-    const uint8_t *data;
+    const uint8_t *data; /* in the loader's module: stays there for good, unchanged */
     size_t len;
     time_t mtime;
-    uint64_t number; /* of the inode: another file under the same name has another */
 };
 
 /* The folder to serve; borrowed. "/" until said otherwise. */
@@ -25,9 +22,11 @@ void site_set_root(const char *folder);
 /* Whether anything was put there: the root has a file or folder besides those that every image has. */
 bool site_is_empty(void);
 
-/* Look up a cleaned path (message.h). SITE_FILE fills *out and takes a reference. */
+/*
+ * Look up a cleaned path (message.h). SITE_FILE fills *out. What isn't in a module (/tmp, /dev) isn't served, and neither is the
+ * folder of raw modules unless it is the root.
+ */
 enum site_kind site_open(const char *path, struct site_file *out);
-void site_close(struct site_file *f);
 
 /* Call put(arg, name, is_dir) for each name of a folder, sorted. */
 void site_list(const char *path, void (*put)(void *arg, const char *name, bool is_dir), void *arg);

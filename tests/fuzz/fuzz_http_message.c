@@ -9,8 +9,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_path(const char *path)
+static void check_path(struct span_text sent)
 {
+    char path[MESSAGE_PATH_MAX];
+
+    if (message_path(sent, path))
+        return;
     const size_t len = strlen(path);
 
     ASSERT(path[0] == '/' && len < MESSAGE_PATH_MAX);
