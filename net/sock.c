@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "lib/check.h"
 #include "lib/thread.h"
@@ -18,11 +17,10 @@
 static ssize_t file_read(struct file *f, const struct iovec *iov, size_t iov_count)
 {
     struct sock *s = sock_of_file(f);
-    struct sock_msg msg = {.pos = {iov, iov_count, 0},
-                           .len = iov_bytes(iov, iov_count),
-                           .nonblock = sock_nonblock(s),
-                           .deadline_us = sock_deadline(s->opt.recv_timeout_us)};
+    struct sock_msg msg;
 
+    sock_msg_start(&msg, s, iov, iov_count, 0);
+    msg.deadline_us = sock_deadline(s->opt.recv_timeout_us);
     if (msg.len == 0 && s->type == SOCK_STREAM)
         return 0; /* recv() of nothing may wait; read() doesn't */
     return s->ops->recv(s, &msg);
@@ -31,11 +29,10 @@ static ssize_t file_read(struct file *f, const struct iovec *iov, size_t iov_cou
 static ssize_t file_write(struct file *f, const struct iovec *iov, size_t iov_count)
 {
     struct sock *s = sock_of_file(f);
-    struct sock_msg msg = {.pos = {iov, iov_count, 0},
-                           .len = iov_bytes(iov, iov_count),
-                           .nonblock = sock_nonblock(s),
-                           .deadline_us = sock_deadline(s->opt.send_timeout_us)};
+    struct sock_msg msg;
 
+    sock_msg_start(&msg, s, iov, iov_count, 0);
+    msg.deadline_us = sock_deadline(s->opt.send_timeout_us);
     return s->ops->send(s, &msg);
 }
 
@@ -49,14 +46,7 @@ static unsigned file_poll(struct file *f)
 
 static int file_ioctl(struct file *f, unsigned long request, void *arg)
 {
-    struct sock *s = sock_of_file(f);
-
-    if (request != FIONREAD)
-        return -ENOTTY;
-    if (s->state == SOCK_LISTENING)
-        return -EINVAL;
-    *(int *)arg = (int)size_min(s->ops->readable(s), INT32_MAX);
-    return 0;
+    return sock_ioctl(sock_of_file(f), request, arg);
 }
 
 static int file_stat(struct file *f, struct stat *st)

@@ -144,6 +144,7 @@ struct sock {
     uint32_t rtt_us, rtt_var_us, rtt_min_us; /* 0: not measured yet */
     uint32_t rtt_seq;                        /* acknowledged: the measurement is done */
     uint64_t rtt_sent_us;                    /* 0: none is running */
+    unsigned rtt_rest;                       /* sends until the next one begins */
     uint32_t stuck_ack;      /* TCP_USER_TIMEOUT: the acknowledgement seen last, … */
     uint64_t stuck_since_us; /* … and when it came */
 
@@ -155,6 +156,15 @@ struct sock {
 };
 
 extern const struct sock_ops sock_tcp_ops, sock_udp_ops, sock_raw_ops;
+
+/* ---- sock_ioctl.c ---- */
+int sock_ioctl(struct sock *s, unsigned long request, void *arg);
+
+/* ---- sock_msg.c ---- */
+
+/* A message of the caller's iovecs (borrowed), to or from whom s is connected to; deadline_us is left to the caller. */
+void sock_msg_start(struct sock_msg *m, const struct sock *s, const struct iovec *iov,
+                    size_t iov_count, int flags);
 
 /* ---- sock.c ---- */
 

@@ -22,12 +22,20 @@ static int msg_check(const struct msghdr *msg)
     return 0;
 }
 
-static void msg_start(struct sock_msg *m, const struct sock *s, const struct msghdr *msg, int flags)
+/* Field by field: the addresses inside are large, and a stream has none. */
+void sock_msg_start(struct sock_msg *m, const struct sock *s, const struct iovec *iov,
+                    size_t iov_count, int flags)
 {
-    *m = (struct sock_msg){.pos = {msg->msg_iov, msg->msg_iovlen, 0},
-                           .len = iov_bytes(msg->msg_iov, msg->msg_iovlen),
-                           .flags = flags,
-                           .nonblock = sock_nonblock(s) || (flags & MSG_DONTWAIT)};
+    m->pos = (struct iov_pos){iov, iov_count, 0};
+    m->len = iov_bytes(iov, iov_count);
+    m->flags = flags;
+    m->nonblock = sock_nonblock(s) || (flags & MSG_DONTWAIT);
+    m->to = NULL;
+    m->flags_out = 0;
+    m->has_control = m->has_tos = false;
+    m->netif_idx = m->ttl = m->tos = 0;
+    if (s->type != SOCK_STREAM)
+        m->from = m->dst = (struct sock_name){0};
 }
 
 /* ---- control data, in ---- */
@@ -132,7 +140,7 @@ static ssize_t send_to(struct sock *s, const struct msghdr *msg, int flags)
         return err;
     if (flags & MSG_OOB)
         return -EOPNOTSUPP;
-    msg_start(&m, s, msg, flags);
+    sock_msg_start(&m, s, msg->msg_iov, msg->msg_iovlen, flags);
     m.deadline_us = sock_deadline(s->opt.send_timeout_us);
     err = control_in(&m, msg);
     if (err)
@@ -217,9 +225,11 @@ static void control_out(const struct sock *s, const struct sock_msg *m, struct m
 
     if (!msg->msg_control)
         msg->msg_controllen = 0;
-    if (s->type != SOCK_STREAM && IP_IS_V4(&m->dst.ip))
+    if (s->type == SOCK_STREAM || s->family == AF_UNIX)
+        used = 0;
+    else if (IP_IS_V4(&m->dst.ip))
         control_out4(s, m, msg, &used);
-    else if (s->type != SOCK_STREAM)
+    else
         control_out6(s, m, msg, &used);
     msg->msg_controllen = used;
 }
@@ -237,7 +247,7 @@ static ssize_t recv_from(struct sock *s, struct msghdr *msg, int flags)
         return -EAGAIN; /* errors are told by SO_ERROR and the next call */
     if (flags & MSG_OOB)
         return -EINVAL; /* no urgent data is kept apart, so there never is any (POSIX) */
-    msg_start(&m, s, msg, flags);
+    sock_msg_start(&m, s, msg->msg_iov, msg->msg_iovlen, flags);
     m.deadline_us = sock_deadline(s->opt.recv_timeout_us);
     const ssize_t got = s->ops->recv(s, &m);
 
@@ -266,28 +276,82 @@ ssize_t sock_recvmsg(int fd, struct msghdr *msg, int flags)
     return got;
 }
 
-ssize_t sock_sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to,
-                    socklen_t to_len)
+/* send() and recv() of a stream are what most programs do all day: nothing to check but the descriptor. */
+
+static ssize_t send_plain(struct sock *s, const void *data, size_t len, int flags)
+{
+    const struct iovec iov = {(void *)(uintptr_t)data, size_min(len, PTRDIFF_MAX)};
+    struct sock_msg m;
+
+    sock_msg_start(&m, s, &iov, 1, flags);
+    m.deadline_us = sock_deadline(s->opt.send_timeout_us);
+    return s->ops->send(s, &m);
+}
+
+static ssize_t recv_plain(struct sock *s, void *buf, size_t len, int flags)
+{
+    const struct iovec iov = {buf, size_min(len, PTRDIFF_MAX)};
+    struct sock_msg m;
+
+    sock_msg_start(&m, s, &iov, 1, flags);
+    m.deadline_us = sock_deadline(s->opt.recv_timeout_us);
+    return s->ops->recv(s, &m);
+}
+
+static ssize_t send_addressed(struct sock *s, const void *data, size_t len, int flags,
+                              const struct sockaddr *to, socklen_t to_len)
 {
     struct iovec iov = {(void *)(uintptr_t)data, size_min(len, PTRDIFF_MAX)};
     const struct msghdr msg = {
         .msg_name = (void *)(uintptr_t)to, .msg_namelen = to_len, .msg_iov = &iov, .msg_iovlen = 1};
 
-    return sock_sendmsg(fd, &msg, flags);
+    return send_to(s, &msg, flags);
 }
 
-ssize_t sock_recvfrom(int fd, void *buf, size_t len, int flags, struct sockaddr *from,
-                      socklen_t *from_len)
+ssize_t sock_sendto(int fd, const void *data, size_t len, int flags, const struct sockaddr *to,
+                    socklen_t to_len)
+{
+    struct sock *s;
+    const int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    const ssize_t sent = s->type == SOCK_STREAM && !(flags & MSG_OOB)
+                             ? send_plain(s, data, len, flags)
+                             : send_addressed(s, data, len, flags, to, to_len);
+
+    (void)file_put(&s->file);
+    return sent;
+}
+
+static ssize_t recv_addressed(struct sock *s, void *buf, size_t len, int flags,
+                              struct sockaddr *from, socklen_t *from_len)
 {
     struct iovec iov = {buf, size_min(len, PTRDIFF_MAX)};
     struct msghdr msg = {.msg_name = from_len ? from : NULL,
                          .msg_namelen = from_len ? *from_len : 0,
                          .msg_iov = &iov,
                          .msg_iovlen = 1};
-    const ssize_t got = sock_recvmsg(fd, &msg, flags);
+    const ssize_t got = recv_from(s, &msg, flags);
 
     if (got >= 0 && from && from_len)
         *from_len = msg.msg_namelen;
+    return got;
+}
+
+ssize_t sock_recvfrom(int fd, void *buf, size_t len, int flags, struct sockaddr *from,
+                      socklen_t *from_len)
+{
+    struct sock *s;
+    const int err = sock_get(fd, &s);
+
+    if (err)
+        return err;
+    const ssize_t got = s->type == SOCK_STREAM && !from && !(flags & (MSG_OOB | MSG_ERRQUEUE))
+                            ? recv_plain(s, buf, len, flags)
+                            : recv_addressed(s, buf, len, flags, from, from_len);
+
+    (void)file_put(&s->file);
     return got;
 }
 

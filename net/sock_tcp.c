@@ -49,7 +49,7 @@ static err_t on_sent(void *arg, struct tcp_pcb *pcb, u16_t len)
     (void)pcb;
     (void)len;
     sock_tcp_rtt_acked(s);
-    if (sock_tcp_writable(s))
+    if (!waitq_empty(&s->file.waiters) && sock_tcp_writable(s))
         file_changed(&s->file);
     return ERR_OK;
 }

@@ -12,6 +12,7 @@
 enum {
     WRITE_MAX = 0xffff,       /* tcp_write()'s length is 16 bits */
     STARVED_RETRY_US = 10000, /* no memory: nobody tells when there is some again */
+    RTT_EVERY = 8,            /* sends: reading the clock for each would cost more than it tells */
 };
 
 /*
@@ -56,8 +57,9 @@ bool sock_tcp_writable(const struct sock *s)
 
 static void rtt_start(struct sock *s)
 {
-    if (s->rtt_sent_us)
+    if (s->rtt_sent_us || s->rtt_rest-- > 0)
         return;
+    s->rtt_rest = RTT_EVERY;
     s->rtt_seq = s->pcb.tcp->snd_nxt;
     s->rtt_sent_us = clock_now_us();
 }

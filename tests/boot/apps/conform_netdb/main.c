@@ -1,9 +1,11 @@
 /* Names and numbers of hosts and services, without asking anybody. */
 #include "tests/boot/apps/conform.h"
 
+#include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 /* EAI_…'s numbers are the same on both. */
 static void show_list(const char *what, int error, struct addrinfo *list)
@@ -127,6 +129,45 @@ static void tables(void)
     printf("= 6: %s\n", p->p_name);
 }
 
+static void asked_by_ioctl(void)
+{
+    const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    struct ifreq req = {.ifr_name = "lo"};
+    struct sockaddr_in addr;
+    int at_mark = 7;
+
+    show("SIOCGIFADDR", ioctl(fd, SIOCGIFADDR, &req));
+    memcpy(&addr, &req.ifr_addr, sizeof(addr));
+    printf("= is %s\n", inet_ntoa(addr.sin_addr));
+    show("SIOCGIFFLAGS", ioctl(fd, SIOCGIFFLAGS, &req));
+    printf("= up %d, loopback %d\n", (req.ifr_flags & IFF_UP) != 0,
+           (req.ifr_flags & IFF_LOOPBACK) != 0);
+    show("SIOCGIFMTU", ioctl(fd, SIOCGIFMTU, &req));
+    show("is", req.ifr_mtu);
+    show("SIOCGIFINDEX", ioctl(fd, SIOCGIFINDEX, &req));
+    show("is", req.ifr_ifindex == (int)if_nametoindex("lo"));
+    strcpy(req.ifr_name, "nonsense");
+    show("no interface", ioctl(fd, SIOCGIFADDR, &req));
+    show("unknown", ioctl(fd, 0x7777, &at_mark));
+    close(fd);
+}
+
+static void of_lo(void)
+{
+    struct ifaddrs *list = NULL;
+    int four = 0, six = 0;
+
+    show("getifaddrs", getifaddrs(&list));
+    for (struct ifaddrs *a = list; a; a = a->ifa_next) {
+        if (!a->ifa_addr || strcmp(a->ifa_name, "lo"))
+            continue;
+        four += a->ifa_addr->sa_family == AF_INET;
+        six += a->ifa_addr->sa_family == AF_INET6;
+    }
+    printf("= lo has %d %d\n", four, six);
+    freeifaddrs(list);
+}
+
 static void interfaces(void)
 {
     char name[IF_NAMESIZE];
@@ -150,5 +191,7 @@ int main(void)
     localhost();
     tables();
     interfaces();
+    asked_by_ioctl();
+    of_lo();
     return 0;
 }
