@@ -94,6 +94,9 @@ ssize_t vfs_getcwd(char *buf, size_t len);
 ssize_t vfs_realpath(struct inode *at, const char *path, char *buf, size_t len);
 mode_t vfs_umask(mode_t mask); /* the one before */
 
+/* The time of day, as files are dated with it. */
+struct timespec vfs_now(void);
+
 /* ---- by open file ---- */
 
 /* What f was opened from by vfs_open(), or NULL (a socket). Borrowed; lives as long as f. */

@@ -50,7 +50,6 @@ void dir_clear(struct inode *dir);
 struct inode *symlink_new(const char *target);
 
 struct dir_entry *dir_entry_find(const struct inode *dir, const char *name, size_t len);
-struct timespec vfs_now(void);
 
 /* Open a file or a directory that was found. Takes a use of the inode on success. */
 int vfs_inode_open(struct inode *node, int flags, struct file **out);

@@ -10,11 +10,10 @@
 #include "lib/fd.h"
 #include "lib/newlib/posix_thread.h"
 #include "lib/newlib/result.h"
+#include "lib/newlib/timespec.h"
 #include "lib/pipe.h"
 #include "lib/thread.h"
 #include "port/clock.h"
-
-enum { US_PER_S = 1000000, US_PER_MS = 1000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
 
 static int result(int value)
 {
@@ -65,9 +64,7 @@ int epoll_ctl(int set, int op, int fd, struct epoll_event *event)
 
 static uint64_t deadline_of_ms(int timeout_ms)
 {
-    if (timeout_ms < 0)
-        return THREAD_NO_DEADLINE;
-    return timeout_ms ? clock_now_us() + (uint64_t)timeout_ms * US_PER_MS : 0;
+    return timeout_ms < 0 ? THREAD_NO_DEADLINE : deadline_in((uint64_t)timeout_ms * US_PER_MS);
 }
 
 int epoll_wait(int set, struct epoll_event *events, int max_events, int timeout_ms)
@@ -91,15 +88,9 @@ int epoll_pwait(int set, struct epoll_event *events, int max_events, int timeout
 int epoll_pwait2(int set, struct epoll_event *events, int max_events,
                  const struct timespec *timeout, const sigset_t *mask)
 {
-    uint64_t deadline_us = THREAD_NO_DEADLINE;
+    if (timeout && !timespec_ok(timeout))
+        return failed(EINVAL);
+    const uint64_t deadline_us = timeout ? deadline_in(timespec_us(timeout)) : THREAD_NO_DEADLINE;
 
-    if (timeout && (timeout->tv_sec < 0 || timeout->tv_nsec < 0 || timeout->tv_nsec >= NS_PER_S))
-        return result(-EINVAL);
-    if (timeout) {
-        const uint64_t us = (uint64_t)timeout->tv_sec * US_PER_S +
-                            ((uint64_t)timeout->tv_nsec + NS_PER_US - 1) / NS_PER_US;
-
-        deadline_us = us ? clock_now_us() + us : 0;
-    }
     return await_masked(set, events, max_events, deadline_us, mask);
 }

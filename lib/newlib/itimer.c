@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include "lib/newlib/posix_thread.h"
+#include "lib/newlib/timespec.h"
 #include "lib/timer.h"
 #include "port/clock.h"
-
-enum { US_PER_S = 1000000 };
 
 static void ring(struct timer *timer);
 

@@ -16,7 +16,6 @@
 #include "lib/newlib/result.h"
 #include "lib/page_alloc.h"
 #include "lib/ram_data.h"
-#include "port/clock.h"
 
 int at_begin(int dir, const char *path, struct inode **at, struct file **base)
 {
@@ -174,18 +173,10 @@ int truncate(const char *path, off_t size)
 
 /* ---- times ---- */
 
-static struct timespec now(void)
-{
-    const uint64_t us = clock_wall_us();
-
-    return (struct timespec){.tv_sec = (time_t)(us / 1000000),
-                             .tv_nsec = (long)(us % 1000000) * 1000};
-}
-
 /* The time of the last write that is asked for; that of the last read isn't kept. 1; 0: leave it; EINVAL. */
 static int wanted_mtime(const struct timespec times[2], struct timespec *mtime)
 {
-    *mtime = times && times[1].tv_nsec != UTIME_NOW ? times[1] : now();
+    *mtime = times && times[1].tv_nsec != UTIME_NOW ? times[1] : vfs_now();
     if (mtime->tv_nsec == UTIME_OMIT)
         return 0;
     return mtime->tv_nsec >= 0 && mtime->tv_nsec < 1000000000 ? 1 : -EINVAL;

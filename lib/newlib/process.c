@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "lib/image_end.h"
+#include "lib/newlib/result.h"
 #include "lib/newlib/signals.h"
 
 enum { PARENT_PID = 0, ROOT = 0 };
@@ -54,12 +55,6 @@ pid_t getppid(void)
 pid_t getpgrp(void)
 {
     return OUR_PID;
-}
-
-static int failed(int err)
-{
-    errno = err;
-    return -1;
 }
 
 static bool is_us(pid_t pid)

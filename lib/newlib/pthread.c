@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "lib/newlib/posix_thread.h"
+#include "lib/newlib/timespec.h"
 #include "port/clock.h"
-
-enum { US_PER_S = 1000000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
 
 static void (*destructors[PTHREAD_KEYS_MAX])(void *);
 static bool key_used[PTHREAD_KEYS_MAX];

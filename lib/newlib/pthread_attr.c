@@ -4,15 +4,10 @@
 #include <unistd.h>
 
 #include "lib/newlib/pthread_impl.h"
+#include "lib/newlib/result.h"
 #include "lib/page_alloc.h"
 
 enum { SLICE_NS = 10000000 };
-
-static int failed(int err)
-{
-    errno = err;
-    return -1;
-}
 
 int pthread_attr_init(pthread_attr_t *attr)
 {

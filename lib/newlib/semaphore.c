@@ -3,12 +3,7 @@
 #include <semaphore.h>
 
 #include "lib/newlib/pthread_impl.h"
-
-static int failed(int err)
-{
-    errno = err;
-    return -1;
-}
+#include "lib/newlib/result.h"
 
 int sem_init(sem_t *sem, int shared, unsigned int value)
 {

@@ -6,16 +6,10 @@
 
 #include "lib/check.h"
 #include "lib/newlib/posix_thread.h"
+#include "lib/newlib/result.h"
+#include "lib/newlib/timespec.h"
 #include "lib/newlib/signals.h"
 #include "port/clock.h"
-
-enum { US_PER_S = 1000000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
-
-static int failed(int err)
-{
-    errno = err;
-    return -1;
-}
 
 static bool is_signal(int sig)
 {
@@ -235,10 +229,9 @@ int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
     uint64_t deadline_us = THREAD_NO_DEADLINE;
 
     if (timeout) {
-        if (timeout->tv_sec < 0 || timeout->tv_nsec < 0 || timeout->tv_nsec >= NS_PER_S)
+        if (!timespec_ok(timeout))
             return failed(EINVAL);
-        deadline_us = clock_now_us() + (uint64_t)timeout->tv_sec * US_PER_S +
-                      (uint64_t)timeout->tv_nsec / NS_PER_US;
+        deadline_us = clock_now_us() + timespec_us(timeout);
     }
     const int got = accept_one(*set, info, deadline_us);
 

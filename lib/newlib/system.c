@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/fd.h"
+#include "lib/newlib/result.h"
 #include "lib/newlib/system.h"
 #include "lib/page_alloc.h"
 #include "lib/version.h"
@@ -19,12 +20,6 @@
 enum { FIRST_STACK_BYTES = 128 * 1024 }; /* linker.ld */
 
 static char host_name[HOST_NAME_MAX + 1] = "ringlet";
-
-static int failed(int err)
-{
-    errno = err;
-    return -1;
-}
 
 /* ---- names ---- */
 

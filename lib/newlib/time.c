@@ -11,19 +11,13 @@
 #include <unistd.h>
 
 #include "lib/newlib/pthread_impl.h"
+#include "lib/newlib/result.h"
+#include "lib/newlib/timespec.h"
 #include "lib/page_alloc.h"
 #include "lib/preempt.h"
 #include "lib/thread.h"
 #include "port/clock.h"
 #include "port/cpu.h"
-
-enum { US_PER_S = 1000000, NS_PER_S = 1000000000, NS_PER_US = 1000 };
-
-static int failed(int err)
-{
-    errno = err;
-    return -1;
-}
 
 static uint64_t process_ns(void)
 {
@@ -135,7 +129,7 @@ int clock_nanosleep(clockid_t id, int flags, const struct timespec *wanted, stru
 {
     uint64_t now_ns, deadline_us;
 
-    if (wanted->tv_sec < 0 || wanted->tv_nsec < 0 || wanted->tv_nsec >= NS_PER_S)
+    if (!timespec_ok(wanted))
         return EINVAL;
     if ((id != CLOCK_REALTIME && id != CLOCK_MONOTONIC) || !clock_read(id, &now_ns))
         return EINVAL;

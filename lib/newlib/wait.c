@@ -8,38 +8,15 @@
 
 #include "lib/fd.h"
 #include "lib/newlib/posix_thread.h"
+#include "lib/newlib/result.h"
+#include "lib/newlib/timespec.h"
 #include "lib/page_alloc.h"
 #include "lib/thread.h"
 #include "port/clock.h"
 
-enum { US_PER_S = 1000000, US_PER_MS = 1000, NS_PER_US = 1000, NS_PER_S = 1000000000 };
-
-static int failed(int err)
-{
-    errno = err;
-    return -1;
-}
-
 static int result(int value)
 {
-    return value < 0 ? failed(-value) : value;
-}
-
-/* A time from now as a deadline; 0 stays 0, which means: don't wait. */
-static uint64_t deadline_in(uint64_t us)
-{
-    return us ? clock_now_us() + us : 0;
-}
-
-static bool timespec_ok(const struct timespec *ts)
-{
-    return ts->tv_sec >= 0 && ts->tv_nsec >= 0 && ts->tv_nsec < NS_PER_S;
-}
-
-/* Rounded up: never too early. */
-static uint64_t timespec_us(const struct timespec *ts)
-{
-    return (uint64_t)ts->tv_sec * US_PER_S + ((uint64_t)ts->tv_nsec + NS_PER_US - 1) / NS_PER_US;
+    return (int)posix_result(value);
 }
 
 /* ---- poll ---- */
