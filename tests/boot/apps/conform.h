@@ -17,64 +17,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* errno's numbers differ between the two: print what they mean here. */
-static inline const char *name_of(int error)
-{
-    static const struct {
-        int error;
-        const char *name;
-    } names[] = {
-        {EAGAIN, "EAGAIN"},
-        {EBADF, "EBADF"},
-        {ECONNREFUSED, "ECONNREFUSED"},
-        {ECONNRESET, "ECONNRESET"},
-        {EINVAL, "EINVAL"},
-        {EINPROGRESS, "EINPROGRESS"},
-        {EISCONN, "EISCONN"},
-        {ENOTCONN, "ENOTCONN"},
-        {ENOTSOCK, "ENOTSOCK"},
-        {EPIPE, "EPIPE"},
-        {EMSGSIZE, "EMSGSIZE"},
-        {EADDRINUSE, "EADDRINUSE"},
-        {EDESTADDRREQ, "EDESTADDRREQ"},
-        {EOPNOTSUPP, "EOPNOTSUPP"},
-        {EAFNOSUPPORT, "EAFNOSUPPORT"},
-        {ETIMEDOUT, "ETIMEDOUT"},
-        {EPERM, "EPERM"},
-        {ENOPROTOOPT, "ENOPROTOOPT"},
-        {EADDRNOTAVAIL, "EADDRNOTAVAIL"},
-        {ENOENT, "ENOENT"},
-        {EEXIST, "EEXIST"},
-        {ELOOP, "ELOOP"},
-        {ESPIPE, "ESPIPE"},
-        {EDOM, "EDOM"},
-        {EPROTONOSUPPORT, "EPROTONOSUPPORT"},
-        {EPROTOTYPE, "EPROTOTYPE"},
-        {EACCES, "EACCES"},
-        {ENETUNREACH, "ENETUNREACH"},
-        {ENODEV, "ENODEV"},
-        {ENXIO, "ENXIO"},
-        {EFAULT, "EFAULT"},
-        {ENOSPC, "ENOSPC"},
-        {EALREADY, "EALREADY"},
-        {EIO, "EIO"},
-        {ENOTTY, "ENOTTY"},
-        {ESOCKTNOSUPPORT, "ESOCKTNOSUPPORT"},
-        {EBUSY, "EBUSY"},
-    };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (names[i].error == error)
-            return names[i].name;
-    }
-    return error ? strerror(error) : "0";
-}
+#include "error_name.h"
 
 /* A result, or the errno of a negative one. */
 static inline void show(const char *what, long value)
 {
     if (value < 0)
-        printf("= %s: %s\n", what, name_of(errno));
+        printf("= %s: %s\n", what, error_name(errno));
     else
         printf("= %s: %ld\n", what, value);
 }

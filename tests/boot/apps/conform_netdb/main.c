@@ -176,10 +176,10 @@ static void interfaces(void)
     printf("= lo: %d %s\n", idx > 0, if_indextoname(idx, name));
     errno = 0;
     printf("= nonsense: %u", if_nametoindex("nonsense"));
-    printf(" %s\n", name_of(errno));
+    printf(" %s\n", error_name(errno));
     errno = 0;
     printf("= 99999: %d", if_indextoname(99999, name) != NULL);
-    printf(" %s\n", name_of(errno));
+    printf(" %s\n", error_name(errno));
 }
 
 int main(void)

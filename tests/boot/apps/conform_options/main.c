@@ -19,11 +19,11 @@ static void show_set(const char *what, int fd, int level, int name, int value)
 {
     const int set = setsockopt(fd, level, name, &value, sizeof(value));
 
-    printf("= %s %d: %s", what, value, set ? name_of(errno) : "ok");
+    printf("= %s %d: %s", what, value, set ? error_name(errno) : "ok");
     const int got = get(fd, level, name);
 
     if (got < 0 && value >= 0)
-        printf(" %s\n", name_of(errno));
+        printf(" %s\n", error_name(errno));
     else
         printf(" %d\n", got);
 }

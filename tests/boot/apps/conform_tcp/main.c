@@ -52,7 +52,7 @@ static void later_connected(void)
     show("connect again", connect_to(good, PORT));
     connect_to(bad, PORT + 9);
     show_events("refused", bad, 1000);
-    printf("= SO_ERROR %s\n", name_of(error_of(bad)));
+    printf("= SO_ERROR %s\n", error_name(error_of(bad)));
     show("once", error_of(bad));
     const int server = accept(listener, NULL, NULL);
 

@@ -184,7 +184,7 @@ static void refused(void)
     show("next send", send(a, "x", 1, 0));
     usleep(20000);
     getsockopt(a, SOL_SOCKET, SO_ERROR, &error, &len);
-    printf("= SO_ERROR %s\n", name_of(error));
+    printf("= SO_ERROR %s\n", error_name(error));
     show("unconnected", sendto(b, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to)));
     usleep(20000);
     show("hears nothing", recv(b, &c, 1, MSG_DONTWAIT));

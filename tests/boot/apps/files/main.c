@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "../error_name.h"
 #include "files.h"
 
 const char *site, *scratch;
@@ -31,44 +32,7 @@ const char *in(const char *folder, const char *name)
 
 const char *error(void)
 {
-    switch (errno) {
-    case 0:
-        return "0";
-    case ENOENT:
-        return "ENOENT";
-    case EEXIST:
-        return "EEXIST";
-    case ENOTDIR:
-        return "ENOTDIR";
-    case EISDIR:
-        return "EISDIR";
-    case ENOTEMPTY:
-        return "ENOTEMPTY";
-    case EINVAL:
-        return "EINVAL";
-    case EBADF:
-        return "EBADF";
-    case ELOOP:
-        return "ELOOP";
-    case ENOSPC:
-        return "ENOSPC";
-    case ENAMETOOLONG:
-        return "ENAMETOOLONG";
-    case EROFS:
-        return "EROFS";
-    case EACCES:
-        return "EACCES";
-    case ENODEV:
-        return "ENODEV";
-    case ESPIPE:
-        return "ESPIPE";
-    case EBUSY:
-        return "EBUSY";
-    case ERANGE:
-        return "ERANGE";
-    default:
-        return strerror(errno);
-    }
+    return error_name(errno);
 }
 
 static unsigned checksum(const void *data, size_t len)

@@ -21,49 +21,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../error_name.h"
+
 enum { PORT = 7100, BULK = 3 * 1024 * 1024 };
-
-/* errno's numbers differ between the two: print what they mean here. */
-static const char *name_of(int error)
-{
-    static const struct {
-        int error;
-        const char *name;
-    } names[] = {
-        {EAGAIN, "EAGAIN"},
-        {EBADF, "EBADF"},
-        {ECONNREFUSED, "ECONNREFUSED"},
-        {ECONNRESET, "ECONNRESET"},
-        {EINVAL, "EINVAL"},
-        {EINPROGRESS, "EINPROGRESS"},
-        {EISCONN, "EISCONN"},
-        {ENOTCONN, "ENOTCONN"},
-        {ENOTSOCK, "ENOTSOCK"},
-        {EPIPE, "EPIPE"},
-        {EMSGSIZE, "EMSGSIZE"},
-        {EADDRINUSE, "EADDRINUSE"},
-        {EDESTADDRREQ, "EDESTADDRREQ"},
-        {EOPNOTSUPP, "EOPNOTSUPP"},
-        {EAFNOSUPPORT, "EAFNOSUPPORT"},
-        {ETIMEDOUT, "ETIMEDOUT"},
-        {EDEADLK, "EDEADLK"},
-        {EBUSY, "EBUSY"},
-        {EPERM, "EPERM"},
-        {ENOPROTOOPT, "ENOPROTOOPT"},
-        {EADDRNOTAVAIL, "EADDRNOTAVAIL"},
-    };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (names[i].error == error)
-            return names[i].name;
-    }
-    return error ? "other" : "0";
-}
 
 static void show(const char *what, long value)
 {
     if (value < 0)
-        printf("posix: %s: %s\n", what, name_of(errno));
+        printf("posix: %s: %s\n", what, error_name(errno));
     else
         printf("posix: %s: %ld\n", what, value);
 }
@@ -341,14 +306,14 @@ static void locks(void)
     pthread_mutexattr_init(&attr);
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
     pthread_mutex_init(&checked, &attr);
-    printf("posix: unlock of a free one: %s\n", name_of(pthread_mutex_unlock(&checked)));
+    printf("posix: unlock of a free one: %s\n", error_name(pthread_mutex_unlock(&checked)));
     pthread_mutex_lock(&checked);
-    printf("posix: lock twice: %s\n", name_of(pthread_mutex_lock(&checked)));
-    printf("posix: trylock: %s\n", name_of(pthread_mutex_trylock(&checked)));
+    printf("posix: lock twice: %s\n", error_name(pthread_mutex_lock(&checked)));
+    printf("posix: trylock: %s\n", error_name(pthread_mutex_trylock(&checked)));
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += until.tv_nsec < 900000000 ? 50000000 : 0;
-    printf("posix: timed wait: %s\n", name_of(pthread_cond_timedwait(&cond, &checked, &until)));
-    printf("posix: still ours: %s\n", name_of(pthread_mutex_unlock(&checked)));
+    printf("posix: timed wait: %s\n", error_name(pthread_cond_timedwait(&cond, &checked, &until)));
+    printf("posix: still ours: %s\n", error_name(pthread_mutex_unlock(&checked)));
 }
 
 static void addresses(void)

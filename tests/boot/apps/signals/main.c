@@ -24,21 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../error_name.h"
+
 static volatile sig_atomic_t rings;
 static sigjmp_buf back;
 
 static void show_error(const char *what, int error)
 {
-    printf("signals: %s: %s\n", what,
-           error == 0        ? "0"
-           : error == EAGAIN ? "EAGAIN"
-           : error == EBADF  ? "EBADF"
-           : error == ECHILD ? "ECHILD"
-           : error == EINTR  ? "EINTR"
-           : error == EINVAL ? "EINVAL"
-           : error == EPIPE  ? "EPIPE"
-           : error == ESRCH  ? "ESRCH"
-                             : "another");
+    printf("signals: %s: %s\n", what, error_name(error));
 }
 
 /* -1 means errno, anything else itself. */

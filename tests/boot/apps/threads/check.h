@@ -5,34 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* errno's numbers differ between the two systems. */
-static inline const char *error_name(int error)
-{
-    switch (error) {
-    case 0:
-        return "0";
-    case EAGAIN:
-        return "EAGAIN";
-    case EBUSY:
-        return "EBUSY";
-    case EDEADLK:
-        return "EDEADLK";
-    case EINTR:
-        return "EINTR";
-    case EINVAL:
-        return "EINVAL";
-    case EPERM:
-        return "EPERM";
-    case ERANGE:
-        return "ERANGE";
-    case ESRCH:
-        return "ESRCH";
-    case ETIMEDOUT:
-        return "ETIMEDOUT";
-    default:
-        return "another";
-    }
-}
+#include "../error_name.h"
 
 static inline void show_error(const char *what, int error)
 {
