@@ -212,7 +212,7 @@ HOST     := -std=gnu11 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DRINGLET_LWIP_A
             -Itests/host/include -Iarch/x86_64/include -I. $(WITH_LWIP) -isystem $(PICO)
 SANITIZE := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # What an app computes without a connection is tested on the host, too.
-APP_PURE := $(addprefix apps/iperf/,burst.c status_page.c http_page.c http_request.c iperf2_wire.c payload.c result.c udp_stats.c) \
+APP_PURE := $(addprefix apps/iperf/,burst.c status_page.c http_page.c http_reason.c http_request.c iperf2_wire.c payload.c result.c udp_stats.c) \
             $(addprefix apps/http/,message.c http_date.c)
 HOST_SRC := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC) $(APP_PURE) $(FAKE_SRC) arch/x86_64/switch.S arch/x86_64/copy.S
 TESTS    := $(basename $(notdir $(TEST_SRC)))

@@ -1,4 +1,5 @@
 #include "lib/ip_text.h"
+#include "lib/hex.h"
 
 #include <string.h>
 
@@ -32,17 +33,6 @@ static const char *read_ip4(const char *at, uint8_t addr[4])
             return NULL;
     }
     return at;
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
 }
 
 /* Read a group of 1 … 4 hexadecimal digits. Returns what follows it, or NULL. */

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "apps/http/http_date.h"
+#include "lib/hex.h"
 
 static bool is_text(struct span_text t, const char *text)
 {
@@ -78,17 +79,6 @@ static bool takes_gzip(struct span_text list)
 
 /* ---- the path ---- */
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* One character of the path; *at moves on. -1: bad encoding, or a NUL. */
 static int decoded(struct span_text path, size_t *at)
 {
@@ -98,7 +88,7 @@ static int decoded(struct span_text path, size_t *at)
         return c != '\0' ? (unsigned char)c : -1;
     if (path.len - *at < 2)
         return -1;
-    const int high = hex_digit(path.at[*at]), low = hex_digit(path.at[*at + 1]);
+    const int high = hex_value(path.at[*at]), low = hex_value(path.at[*at + 1]);
 
     *at += 2;
     return high < 0 || low < 0 || (high == 0 && low == 0) ? -1 : high * 16 + low;

@@ -8,6 +8,7 @@
 #include "apps/http/listing.h"
 #include "apps/http/prepared.h"
 #include "apps/http/site.h"
+#include "apps/iperf/http_reason.h"
 #include "apps/iperf/status_page.h"
 #include "lib/version.h"
 #include "port/clock.h"
@@ -42,38 +43,6 @@ static void put_number(struct response *r, uint64_t value)
     put_bytes(r, digits + at, sizeof digits - at);
 }
 
-const char *response_reason(int status)
-{
-    static const struct {
-        int status;
-        const char *reason;
-    } reasons[] = {
-        {200, "OK"},
-        {206, "Partial Content"},
-        {301, "Moved Permanently"},
-        {304, "Not Modified"},
-        {400, "Bad Request"},
-        {403, "Forbidden"},
-        {404, "Not Found"},
-        {405, "Method Not Allowed"},
-        {408, "Request Timeout"},
-        {412, "Precondition Failed"},
-        {413, "Content Too Large"},
-        {414, "URI Too Long"},
-        {416, "Range Not Satisfiable"},
-        {431, "Request Header Fields Too Large"},
-        {501, "Not Implemented"},
-        {503, "Service Unavailable"},
-        {505, "HTTP Version Not Supported"},
-    };
-
-    for (size_t i = 0; i < ARRAY_COUNT(reasons); i++) {
-        if (reasons[i].status == status)
-            return reasons[i].reason;
-    }
-    return "Unknown";
-}
-
 /* Server and date: they change once a second, so they are written once a second. */
 static void put_start(struct response *r, int status)
 {
@@ -93,7 +62,7 @@ static void put_start(struct response *r, int status)
     put(r, "HTTP/1.1 ");
     put_number(r, (uint64_t)status);
     put(r, " ");
-    put(r, response_reason(status));
+    put(r, http_reason(status));
     put_bytes(r, common, common_len);
 }
 
@@ -140,7 +109,7 @@ static void answer_status(struct response *r, const struct message *m, int statu
 {
     char *text = malloc(128);
     const int len = text ? snprintf(text, 128, "<!doctype html><title>%d</title><p>%d %s\n", status,
-                                    status, response_reason(status))
+                                    status, http_reason(status))
                          : 0;
 
     begin(r, status);

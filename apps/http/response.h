@@ -29,7 +29,4 @@ struct response {
  */
 void response_make(struct response *r, const struct message *m, int status);
 
-/* "Not Found" for 404. */
-const char *response_reason(int status);
-
 #endif

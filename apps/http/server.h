@@ -1,9 +1,8 @@
 /*
  * Connections: requests in, answers out, over lwIP's raw API. A file's bytes go to the device from where they lie.
  *
- * A connection is a few hundred bytes while it waits, so what limits their number is memory. When that runs short the one that has
- * been idle longest is closed. One request is answered at a time; what a client sends meanwhile is kept, a head's worth of
- * it, and then the window closes.
+ * A connection is a few hundred bytes while it waits, so what limits their number is memory (connection.h). Requests that come
+ * together are answered together. Who doesn't read his answers gets no more of them, and then his window closes.
  *
  *   a head that is not whole after    10 s    408, and closed: also one that trickles in
  *   a connection kept, and idle       30 s    closed

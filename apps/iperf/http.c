@@ -7,6 +7,7 @@
 #include "apps/iperf/http_request.h"
 #include "apps/iperf/service.h"
 #include "lib/counters.h"
+#include "net/tcp_serve.h"
 #include "net/tcp_window.h"
 
 struct http {
@@ -37,7 +38,7 @@ static err_t http_abort(struct http *h)
     struct tcp_pcb *pcb = h->pcb;
 
     http_free(h);
-    return service_abort(pcb);
+    return net_tcp_abort(pcb);
 }
 
 /* Write what fits; close when the client has it all. */
@@ -57,7 +58,7 @@ static err_t http_advance(struct http *h)
     }
     if (h->acked == h->answer.len) {
         http_free(h);
-        return service_close(pcb);
+        return net_tcp_close(pcb);
     }
     tcp_output(pcb);
     return ERR_OK;

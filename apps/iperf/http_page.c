@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "apps/iperf/http_request.h"
+#include "apps/iperf/http_reason.h"
 
 static const char services[] = "iperf2 on 5001 (TCP and UDP) · iperf3 on 5201 · echo 7 · discard 9 "
                                "· chargen 19 · datagram counter 9/UDP";

@@ -95,27 +95,3 @@ int http_parse(const char *bytes, size_t len, struct http_request *out)
         return full ? 431 : 0;
     return parse_line(bytes, memchr(bytes, '\n', head), out);
 }
-
-const char *http_reason(int status)
-{
-    static const struct {
-        int status;
-        const char *reason;
-    } reasons[] = {
-        {200, "OK"},
-        {400, "Bad Request"},
-        {404, "Not Found"},
-        {405, "Method Not Allowed"},
-        {408, "Request Timeout"},
-        {414, "URI Too Long"},
-        {431, "Request Header Fields Too Large"},
-        {503, "Service Unavailable"},
-        {505, "HTTP Version Not Supported"},
-    };
-
-    for (size_t i = 0; i < ARRAY_COUNT(reasons); i++) {
-        if (reasons[i].status == status)
-            return reasons[i].reason;
-    }
-    return "Unknown";
-}

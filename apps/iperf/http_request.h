@@ -26,7 +26,4 @@ struct http_request {
  */
 int http_parse(const char *bytes, size_t len, struct http_request *out);
 
-/* "Not Found" for 404, … */
-const char *http_reason(int status);
-
 #endif

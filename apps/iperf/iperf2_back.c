@@ -6,6 +6,7 @@
 #include "apps/iperf/iperf2_server.h"
 #include "apps/iperf/service.h"
 #include "lib/log.h"
+#include "net/tcp_serve.h"
 #include "net/tcp_window.h"
 #include "port/clock.h"
 
@@ -37,7 +38,7 @@ static err_t back_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t err
     (void)err;
     if (!p) {
         back_free(arg);
-        return service_close(pcb);
+        return net_tcp_close(pcb);
     }
     const size_t len = p->tot_len;
     pbuf_free(p);
@@ -61,7 +62,7 @@ static err_t back_poll(void *arg, struct tcp_pcb *pcb)
         !sender_delivered(&b->sender) && b->sender.acked >= b->sender.queued;
     if (!waiting_for_rate && ++b->stalled_s > SERVICE_STALL_S) {
         back_free(b);
-        return service_abort(pcb);
+        return net_tcp_abort(pcb);
     }
     sender_fill(&b->sender);
     return ERR_OK;
@@ -108,7 +109,7 @@ static void back_try(void *arg)
         tcp_connect(pcb, &b->remote, b->req.back_port, back_connected) != ERR_OK) {
         iperf2_count_failed();
         log_limited(LOG_WARN, "iperf", "%s: no connection back", b->peer);
-        service_abort(pcb);
+        net_tcp_abort(pcb);
         back_free(b);
     }
 }

@@ -14,6 +14,7 @@
 #include "apps/iperf/iperf2_server.h"
 #include "apps/iperf/service.h"
 #include "lib/log.h"
+#include "net/tcp_serve.h"
 #include "net/tcp_window.h"
 #include "port/clock.h"
 
@@ -69,7 +70,7 @@ static err_t test_close(struct test *t)
     struct tcp_pcb *pcb = t->pcb;
     log_test(t);
     test_free(t);
-    return service_close(pcb);
+    return net_tcp_close(pcb);
 }
 
 static err_t test_abort(struct test *t)
@@ -77,7 +78,7 @@ static err_t test_abort(struct test *t)
     struct tcp_pcb *pcb = t->pcb;
     log_test(t);
     test_free(t);
-    return service_abort(pcb);
+    return net_tcp_abort(pcb);
 }
 
 static err_t refuse(struct test *t, const char *why)

@@ -7,12 +7,12 @@
 #include "lib/counters.h"
 #include "lib/log.h"
 #include "lib/page_alloc.h"
+#include "net/tcp_serve.h"
 
 enum {
     KEEPALIVE_IDLE_MS = 30000,
     KEEPALIVE_INTERVAL_MS = 5000,
     KEEPALIVE_COUNT = 6,
-    BACKLOG = 255,
     ADMIT_SHARE = 16, /* of all memory: what new connections leave to the old ones */
 };
 
@@ -39,25 +39,13 @@ size_t service_memory_free(void)
 
 int service_listen_tcp(uint16_t port, tcp_accept_fn accept)
 {
-    struct tcp_pcb *pcb = tcp_new_ip_type(IPADDR_TYPE_ANY);
-    if (!pcb)
-        goto no_memory;
-    if (tcp_bind(pcb, IP_ANY_TYPE, port) != ERR_OK) {
-        tcp_close(pcb);
-        log_error("iperf", "port %u/tcp is in use", port);
-        return -EADDRINUSE;
-    }
-    struct tcp_pcb *listener = tcp_listen_with_backlog(pcb, BACKLOG);
-    if (!listener) {
-        tcp_close(pcb);
-        goto no_memory;
-    }
-    tcp_accept(listener, accept);
-    return 0;
+    const int err = net_tcp_listen(port, accept);
 
-no_memory:
-    log_error("iperf", "no memory to listen on port %u/tcp", port);
-    return -ENOMEM;
+    if (err)
+        log_error("iperf",
+                  err == -ENOMEM ? "no memory to listen on port %u/tcp" : "port %u/tcp is in use",
+                  port);
+    return err;
 }
 
 int service_listen_udp(uint16_t port, udp_recv_fn recv, struct udp_pcb **out)
@@ -100,31 +88,7 @@ bool service_admit(struct tcp_pcb *pcb, err_t err)
 err_t service_refuse(struct tcp_pcb *pcb)
 {
     connections_refused++;
-    return pcb ? service_abort(pcb) : ERR_VAL;
-}
-
-static void forget_callbacks(struct tcp_pcb *pcb)
-{
-    tcp_arg(pcb, NULL);
-    tcp_recv(pcb, NULL);
-    tcp_sent(pcb, NULL);
-    tcp_err(pcb, NULL);
-    tcp_poll(pcb, NULL, 0);
-}
-
-err_t service_close(struct tcp_pcb *pcb)
-{
-    forget_callbacks(pcb);
-    if (tcp_close(pcb) == ERR_OK)
-        return ERR_OK;
-    return service_abort(pcb);
-}
-
-err_t service_abort(struct tcp_pcb *pcb)
-{
-    forget_callbacks(pcb);
-    tcp_abort(pcb);
-    return ERR_ABRT;
+    return pcb ? net_tcp_abort(pcb) : ERR_VAL;
 }
 
 uint64_t service_send_payload(struct tcp_pcb *pcb, uint64_t *pos, uint64_t want)

@@ -30,15 +30,6 @@ bool service_admit(struct tcp_pcb *pcb, err_t err);
 err_t service_refuse(struct tcp_pcb *pcb); /* RST; gives the pcb to lwIP. Returns ERR_ABRT */
 
 /*
- * Give the pcb back to lwIP with FIN after what is queued. Everything received must have been
- * consumed, or the peer gets RST. Returns ERR_OK or ERR_ABRT, for the callback to return.
- */
-err_t service_close(struct tcp_pcb *pcb);
-
-/* RST. Returns ERR_ABRT, for the callback to return. */
-err_t service_abort(struct tcp_pcb *pcb);
-
-/*
  * Queue up to `want` bytes of payload_at(*pos …) by reference; *pos moves on. Stops where the send buffer, or its
  * room for segments, ends; leaves a rest smaller than a sixteenth of the buffer for later, so that
  * segments stay large. Returns the bytes queued; tcp_output() is left to the caller.

@@ -3,6 +3,7 @@
 #include "apps/iperf/service.h"
 #include "apps/iperf/services.h"
 #include "lib/counters.h"
+#include "net/tcp_serve.h"
 #include "net/tcp_window.h"
 
 struct chargen {
@@ -57,7 +58,7 @@ static err_t chargen_poll(void *arg, struct tcp_pcb *pcb)
     struct chargen *c = arg;
     if (++c->stalled_s > SERVICE_STALL_S) {
         free(c);
-        return service_abort(pcb);
+        return net_tcp_abort(pcb);
     }
     return chargen_fill(c, pcb);
 }

@@ -1,6 +1,7 @@
 #include "apps/iperf/service.h"
 #include "apps/iperf/services.h"
 #include "lib/counters.h"
+#include "net/tcp_serve.h"
 #include "net/tcp_window.h"
 
 static uint64_t bytes;
@@ -15,7 +16,7 @@ static err_t discard_recv(void *arg, struct tcp_pcb *pcb, struct pbuf *p, err_t 
     (void)arg;
     (void)err;
     if (!p)
-        return service_close(pcb);
+        return net_tcp_close(pcb);
     const size_t len = p->tot_len;
     bytes += len;
     pbuf_free(p);

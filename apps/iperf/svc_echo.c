@@ -15,6 +15,7 @@
 #include "apps/iperf/services.h"
 #include "lib/counters.h"
 #include "lib/log.h"
+#include "net/tcp_serve.h"
 #include "net/tcp_window.h"
 
 enum {
@@ -167,7 +168,7 @@ static err_t echo_advance(struct echo *e)
     if (e->fin_sent && e->held == 0) {
         struct tcp_pcb *pcb = e->pcb;
         echo_free(e);
-        return service_close(pcb);
+        return net_tcp_close(pcb);
     }
     open_window(e);
     tcp_output(e->pcb);
@@ -207,7 +208,7 @@ static err_t echo_poll(void *arg, struct tcp_pcb *pcb)
     struct echo *e = arg;
     if ((e->held > 0 || e->eof) && ++e->stalled_s > SERVICE_STALL_S) {
         echo_free(e);
-        return service_abort(pcb);
+        return net_tcp_abort(pcb);
     }
     return echo_advance(e); /* tries again what memory was short for */
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "apps/iperf/http_page.h"
+#include "apps/iperf/http_reason.h"
 #include "apps/iperf/http_request.h"
 #include "lib/counters.h"
 
