@@ -13,7 +13,7 @@
 
 enum {
     NETDEV_POLL_MAX = 64,   /* frames one poll may return: bounds the latency of everything else */
-    NETDEV_PIECES_MAX = 48, /* pieces of one outgoing frame; more must be copied together first */
+    NETDEV_PIECES_MAX = 48, /* pieces of one outgoing frame at most, whatever the device */
 };
 
 /* What the device said, or what it is asked to do, about a frame's checksum and segmentation. */
@@ -49,7 +49,7 @@ struct frame_piece {
 };
 struct frame_out {
     const struct frame_piece *pieces; /* borrowed during send() only */
-    size_t piece_count;               /* 1 … NETDEV_PIECES_MAX */
+    size_t piece_count;               /* 1 … netdev.pieces_max */
     struct frame_offload offload;
     void *cookie; /* handed to on_sent once the device has let go of the pieces */
 };
@@ -103,6 +103,8 @@ struct netdev {
     char name[8]; /* "net0", given in the order of discovery */
     uint8_t mac[6];
     uint16_t mtu; /* bytes of IP packet, 68 … 65,535 */
+    uint16_t
+        pieces_max; /* of one outgoing frame, 1 … NETDEV_PIECES_MAX: a small ring takes fewer */
     struct netdev_features features;
     bool link_up;           /* changed in poll()/tick() only */
     bool broken;            /* the device lied or died; it is out of use */

@@ -169,21 +169,40 @@ static uint16_t pseudo_sum(const struct l4_place *at)
     return fold(sum);
 }
 
-void csum_out(struct pbuf *p, struct frame_offload *offload)
+/* Where TCP's header begins in a frame, with the pseudo-header sum put into its checksum field. 0: it isn't TCP. */
+static uint16_t put_pseudo_sum(struct pbuf *p)
 {
     uint8_t *ip = (uint8_t *)p->payload + ETHER_BYTES;
 
     if (p->len < ETHER_BYTES + IP_HLEN + TCP_HLEN)
-        return;
+        return 0;
     const struct l4_place at = find_l4(ip, p->len - (size_t)ETHER_BYTES);
-    const uint16_t field = offsetof(struct tcp_hdr, chksum);
 
     if (at.proto != IP_PROTO_TCP || (size_t)ETHER_BYTES + at.offset + TCP_HLEN > p->len)
-        return;
+        return 0;
     const uint16_t sum = pseudo_sum(&at);
 
-    memcpy(ip + at.offset + field, &sum, sizeof(sum));
+    memcpy(ip + at.offset + offsetof(struct tcp_hdr, chksum), &sum, sizeof(sum));
+    return (uint16_t)(ETHER_BYTES + at.offset);
+}
+
+void csum_out(struct pbuf *p, struct frame_offload *offload)
+{
+    const uint16_t start = put_pseudo_sum(p);
+
+    if (!start)
+        return;
     offload->flags |= FRAME_CSUM_PARTIAL;
-    offload->csum_start = (uint16_t)(ETHER_BYTES + at.offset);
-    offload->csum_offset = field;
+    offload->csum_start = start;
+    offload->csum_offset = offsetof(struct tcp_hdr, chksum);
+}
+
+void csum_complete_tcp(struct pbuf *p)
+{
+    const uint16_t start = put_pseudo_sum(p);
+    if (!start)
+        return;
+    const uint16_t sum = (uint16_t)~sum_chain(p, start, p->tot_len - (size_t)start);
+
+    memcpy((uint8_t *)p->payload + start + offsetof(struct tcp_hdr, chksum), &sum, sizeof(sum));
 }

@@ -46,4 +46,7 @@ enum csum_trust csum_in(struct pbuf *p, const struct frame_offload *offload);
  */
 void csum_out(struct pbuf *p, struct frame_offload *offload);
 
+/* Compute the TCP checksum of a whole outgoing frame, whatever stands in the field. Not TCP: nothing happens. */
+void csum_complete_tcp(struct pbuf *p);
+
 #endif

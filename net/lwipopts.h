@@ -132,7 +132,12 @@
 #define TCP_DEFAULT_LISTEN_BACKLOG 255
 /* A SYN flood closes no port, and data comes with ACK: tcp_input_hook.h */
 #define LWIP_HOOK_TCP_INPACKET_PCB(pcb, hdr, optlen, opt1len, opt2, p)                             \
-    net_tcp_input_hook(pcb, hdr, p)
+    net_tcp_input_hook(pcb, hdr, optlen, opt1len, opt2, p)
+/*
+ * Both timers walk through the connections: 50 ms for delayed ACKs, 100 ms for the rest. So an ACK is late by 50 ms at most, and a loss
+ * that only a timer can repair costs some 300 ms (tcp_recovery.c has the least timeout).
+ */
+#define TCP_TMR_INTERVAL 50
 #define LWIP_TCP_RTO_TIME 1000 /* RFC 6298 §2.1; lwIP's default is 3 s */
 #define TCP_MSL 30000UL        /* 2×MSL = 60 s in TIME-WAIT, as other systems have it */
 #define LWIP_TCP_KEEPALIVE 1
@@ -140,7 +145,7 @@
 #define SO_REUSE_RXTOALL 1            /* several programs' sockets hear one multicast group */
 #define LWIP_HOOK_TCP_ISN net_tcp_isn /* RFC 6528 */
 #define LWIP_HOOK_TCP_OUT_TCPOPT_LENGTH(pcb, len) net_tcp_header_options(pcb, len) /* tcp_probe.c */
-#define LWIP_TCP_PCB_NUM_EXT_ARGS 1 /* one slot, for struct net_tcp_extra */
+#define LWIP_TCP_PCB_NUM_EXT_ARGS 2 /* struct net_tcp_extra; recovery from loss: tcp_recovery.h */
 #define LWIP_HOOK_TCP_OUT_ADD_TCPOPTS(p, hdr, pcb, opts)                                           \
     net_tcp_segment_out(p, hdr, pcb, opts) /* TCP_MAXSEG; counts retransmissions */
 #define LWIP_RANDOMIZE_INITIAL_LOCAL_PORTS 1

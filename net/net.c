@@ -18,7 +18,6 @@
 #include "net/ready.h"
 #include "net/tcp_input_hook.h"
 #include "net/tcp_isn.h"
-#include "net/tcp_order.h"
 #include "net/vif.h"
 #include "port/clock.h"
 
@@ -32,7 +31,6 @@ void net_init(const struct options *opt)
     net_memory_size(page_free_count() * PAGE_BYTES);
     tcp_isn_init();
     lwip_init();
-    net_tcp_order_init();
     net_config_dns(opt->dns, OPT_DNS_MAX);
     net_counters_register();
     net_tcp_input_hook_init();

@@ -13,9 +13,10 @@
 #include "lwip/tcp.h"
 #include "net/icmp_errors.h"
 #include "net/sock_addr.h"
+#include "net/tcp_serve.h"
 #include "port/clock.h"
 
-enum { STARVED_POLL = 1 }; /* lwIP's poll timer: every half second */
+enum { STARVED_POLL = TCP_POLL_EACH_SECOND / 2 };
 
 /* ---- what lwIP tells us ---- */
 

@@ -4,6 +4,7 @@
 #include "lib/types.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/tcp.h"
+#include "net/tcp_recovery.h"
 #include "net/tcp_reopen.h"
 #include "net/tcp_time_wait.h"
 
@@ -61,7 +62,8 @@ static void on_syn(const struct tcp_pcb *pcb)
         make_room(listener);
 }
 
-err_t net_tcp_input_hook(struct tcp_pcb *pcb, struct tcp_hdr *hdr, struct pbuf *p)
+err_t net_tcp_input_hook(struct tcp_pcb *pcb, struct tcp_hdr *hdr, u16_t optlen, u16_t opt1len,
+                         u8_t *opt2, struct pbuf *p)
 {
     const unsigned control = TCPH_FLAGS(hdr) & (TCP_SYN | TCP_ACK | TCP_RST);
 
@@ -75,6 +77,10 @@ err_t net_tcp_input_hook(struct tcp_pcb *pcb, struct tcp_hdr *hdr, struct pbuf *
         reopened++;
         return ERR_VAL; /* it went its way */
     }
+    net_tcp_ack_in(
+        pcb, hdr,
+        (struct tcp_options_in){
+            .first = (const u8_t *)(hdr + 1), .second = opt2, .first_len = opt1len, .len = optlen});
     return ERR_OK;
 }
 
@@ -83,4 +89,5 @@ void net_tcp_input_hook_init(void)
     for (size_t i = 0; i < ARRAY_COUNT(counters); i++)
         counters_add(&counters[i]);
     net_tcp_time_wait_init();
+    net_tcp_recovery_init();
 }

@@ -23,11 +23,12 @@
 struct pbuf;
 struct tcp_pcb;
 
-/* Longer than a round trip, and shorter than the second after which a client repeats its SYN. lwIP counts half seconds. */
+/* Longer than a round trip, and shorter than the second after which a client repeats its SYN. lwIP counts in its slow ticks. */
 enum { TCP_BACKLOG_PATIENCE_MS = 500 };
 
-/* ERR_OK: go on. Anything else: the segment is dropped. */
-err_t net_tcp_input_hook(struct tcp_pcb *pcb, struct tcp_hdr *hdr, struct pbuf *p);
+/* lwIP: the options are opt1len bytes behind hdr, and the rest at opt2 (in the next pbuf; may be NULL). ERR_OK: go on. Anything else: the segment is dropped. */
+err_t net_tcp_input_hook(struct tcp_pcb *pcb, struct tcp_hdr *hdr, u16_t optlen, u16_t opt1len,
+                         u8_t *opt2, struct pbuf *p);
 
 /* Register the counters of what is done here. Call once. */
 void net_tcp_input_hook_init(void);

@@ -4,8 +4,9 @@
 
 #include "lib/types.h"
 #include "lwip/priv/tcp_priv.h"
+#include "net/tcp_recovery.h"
 
-enum { SLOT = 0, OPT_MSS = 2, OPT_MSS_BYTES = 4 };
+enum { SLOT = TCP_SLOT_EXTRA, OPT_MSS = 2, OPT_MSS_BYTES = 4 };
 
 static_assert(sizeof(struct net_tcp_extra) == sizeof(void *), "the slot holds a pointer");
 

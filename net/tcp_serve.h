@@ -9,6 +9,9 @@
 
 #include "lwip/tcp.h"
 
+/* tcp_poll()'s interval for one call a second: lwIP counts in its slow ticks. */
+enum { TCP_POLL_EACH_SECOND = 1000 / (2 * TCP_TMR_INTERVAL) };
+
 /* Call `accept` for each connection to this port. Returns 0, -ENOMEM or -EADDRINUSE. */
 int net_tcp_listen(uint16_t port, tcp_accept_fn accept);
 

@@ -16,6 +16,7 @@
 #include "lwip/snmp.h"
 #include "net/csum.h"
 #include "net/frag_pbuf.h"
+#include "net/tso.h"
 #include "netif/ethernet.h"
 
 enum {
@@ -135,12 +136,12 @@ static bool is_volatile(const struct pbuf *p)
     return PBUF_NEEDS_COPY(p) && (p->flags & PBUF_FLAG_IS_CUSTOM) == 0;
 }
 
-static bool must_copy(const struct pbuf *p)
+static bool must_copy(const struct vif *vif, const struct pbuf *p)
 {
     size_t pieces = 0;
 
     for (; p; p = p->next) {
-        if (is_volatile(p) || ++pieces > NETDEV_PIECES_MAX)
+        if (is_volatile(p) || ++pieces > vif->dev->pieces_max)
             return true;
     }
     return false;
@@ -157,19 +158,30 @@ static size_t list_pieces(const struct pbuf *p, struct frame_piece *pieces)
     return count;
 }
 
+static bool is_long(const struct vif *vif, const struct pbuf *p)
+{
+    return p->tot_len > vif->netif.mtu + ETHER_BYTES;
+}
+
 /* Hand one frame to the device. Takes the caller's reference on success and on a drop; -EAGAIN leaves it. */
 static int send_now(struct vif *vif, struct pbuf *p)
 {
     struct frame_piece pieces[NETDEV_PIECES_MAX];
     struct frame_out frame = {.pieces = pieces, .cookie = p};
+    const uint16_t cut = is_long(vif, p) ? tso_unmark(p) : 0;
 
     frame.piece_count = list_pieces(p, pieces);
     if (vif->dev->features.tx_csum)
         csum_out(p, &frame.offload);
+    if (cut)
+        tso_describe(p, cut, &frame.offload);
 
     const int err = vif->dev->ops->send(vif->dev, &frame);
-    if (err == -EAGAIN)
+    if (err == -EAGAIN) {
+        if (cut)
+            tso_mark(p, cut);
         return err;
+    }
     if (err) {
         vif->count.out_dropped++;
         pbuf_free(p);
@@ -196,6 +208,15 @@ static bool is_tcp(const struct pbuf *p)
     return frame[12] == 0x86 && frame[13] == 0xdd && frame[SIZEOF_ETH_HDR + 6] == IP_PROTO_TCP;
 }
 
+static bool backlog_takes(struct vif *vif, uint32_t limit)
+{
+    if (vif->backlog_tail - vif->backlog_head < limit)
+        return true;
+    vif->count.out_refused++;
+    vif->tcp_refused = true;
+    return false;
+}
+
 /*
  * TCP can wait: it keeps its segments, and is woken when there is room. Everybody else loses what is refused.
  * So TCP gets the first part of the backlog only; a connection that fills it whenever it can would otherwise keep
@@ -203,13 +224,8 @@ static bool is_tcp(const struct pbuf *p)
  */
 static err_t backlog_put(struct vif *vif, struct pbuf *p)
 {
-    const uint32_t limit = is_tcp(p) ? VIF_BACKLOG_TCP_MAX : VIF_BACKLOG_MAX;
-
-    if (vif->backlog_tail - vif->backlog_head >= limit) {
-        vif->count.out_refused++;
-        vif->tcp_refused = true;
+    if (!backlog_takes(vif, is_tcp(p) ? VIF_BACKLOG_TCP_MAX : VIF_BACKLOG_MAX))
         return ERR_MEM;
-    }
     vif->backlog[vif->backlog_tail++ % VIF_BACKLOG_MAX] = p;
     return ERR_OK;
 }
@@ -223,12 +239,33 @@ static void backlog_drain(struct vif *vif)
     }
 }
 
+/*
+ * The device can't cut it. All of its segments are accepted or none: what TCP believes to be sent may not get lost here. So the
+ * backlog may grow by one frame's worth beyond TCP's limit.
+ */
+static err_t send_cut(struct vif *vif, struct pbuf *p)
+{
+    struct pbuf *frames[TSO_SEGMENTS_MAX];
+    if (!backlog_takes(vif, VIF_BACKLOG_TCP_MAX))
+        return ERR_MEM;
+    const size_t count = tso_cut(p, !vif->dev->features.tx_csum, frames);
+
+    for (size_t i = 0; i < count; i++) {
+        if (!backlog_empty(vif) || send_now(vif, frames[i]) != 0)
+            vif->backlog[vif->backlog_tail++ % VIF_BACKLOG_MAX] = frames[i];
+    }
+    vif->count.out_cut += count;
+    return count > 0 ? ERR_OK : ERR_MEM;
+}
+
 static err_t link_output(struct netif *netif, struct pbuf *p)
 {
     struct vif *vif = netif->state;
     struct pbuf *held = p;
 
-    if (must_copy(p)) {
+    if (is_long(vif, p) && !tso_by_device(&vif->dev->features, p))
+        return send_cut(vif, p);
+    if (must_copy(vif, p)) {
         held = copy_chain(vif, p);
         if (!held)
             return ERR_MEM;
@@ -355,6 +392,9 @@ static void register_counters(struct vif *vif)
         {.name = "vif_out_copied_total",
          .help = "Frames joined by a copy",
          .value = &c->out_copied},
+        {.name = "vif_out_cut_total",
+         .help = "Frames cut from longer ones, for want of a device that does",
+         .value = &c->out_cut},
         {.name = "vif_out_refused_total",
          .help = "Frames the full backlog refused",
          .value = &c->out_refused},
@@ -436,6 +476,11 @@ void vif_disarm(struct vif *vif)
     if (vif->armed)
         vif->dev->ops->disarm(vif->dev);
     vif->armed = false;
+}
+
+bool vif_takes_long_packets(const struct netif *netif)
+{
+    return netif->linkoutput == link_output;
 }
 
 const char *vif_name(const struct netif *netif)

@@ -3,7 +3,7 @@
  *
  * In: netdev poll ▸ address filter ▸ pbuf ▸ IP or ARP. lwIP's ethernet_input() is not used: the header
  * comes off before a frame becomes a pbuf, whose 16-bit length could not hold it in front of 64 KB.
- * Out: lwIP ▸ pieces of the pbuf chain ▸ netdev send. The chain is held until the device has let go.
+ * Out: lwIP ▸ (tso_cut) ▸ pieces of the pbuf chain ▸ netdev send. The chain is held until the device has let go.
  * When the ring is full, frames wait in a bounded backlog, then lwIP is told ERR_MEM and
  * TCP is woken when there is room: nothing that TCP sent is dropped.
  *
@@ -20,7 +20,7 @@ enum {
     VIF_BACKLOG_MAX = 512, /* frames: several 64 KB datagrams in fragments; a power of two */
     VIF_BACKLOG_TCP_MAX =
         64, /* of them for TCP, which can wait: enough for ACKs between two turns */
-    VIF_COUNTER_COUNT = 9,
+    VIF_COUNTER_COUNT = 10,
 };
 
 struct vif_counters {
@@ -30,6 +30,7 @@ struct vif_counters {
     uint64_t in_bad;       /* too long for the stack, or its checksum can't be completed */
     uint64_t in_no_memory; /* no memory to gather a scattered header */
     uint64_t out_copied;   /* too many pieces, or volatile memory: joined by a copy */
+    uint64_t out_cut;      /* made from frames longer than the MTU, which the device doesn't cut */
     uint64_t out_refused;  /* backlog full: lwIP was told ERR_MEM */
     uint64_t out_dropped;  /* the device can't take it, or is broken */
 };
@@ -69,6 +70,9 @@ void vif_tick(struct vif *vif);
 /* Before sleeping: ask for interrupts. True when there is work after all. */
 bool vif_arm(struct vif *vif);
 void vif_disarm(struct vif *vif);
+
+/* Whether TCP packets longer than the MTU, marked as net/tso.h has it, may be given to netif's output functions. */
+bool vif_takes_long_packets(const struct netif *netif);
 
 /* The NIC's name in the log, "net0"; netif is a vif's. */
 const char *vif_name(const struct netif *netif);

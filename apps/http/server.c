@@ -15,7 +15,6 @@ enum {
     IDLE_WAIT_S = 30,
     SEND_WAIT_S = 60,
     DRAIN_WAIT_S = 5,
-    POLL_INTERVAL = 2, /* of lwIP's 500 ms: once a second */
     WRITE_MAX = 65535,
     WRITE_LEAST = 16384,    /* of a long body: less room is left until more is acknowledged */
     UNREAD_MAX = 65536,     /* bytes of answers on their way when the next request is looked at */
@@ -376,7 +375,7 @@ static err_t on_accept(void *arg, struct tcp_pcb *pcb, err_t err)
     tcp_recv(pcb, on_recv);
     tcp_sent(pcb, on_sent);
     tcp_err(pcb, on_err);
-    tcp_poll(pcb, on_poll, POLL_INTERVAL);
+    tcp_poll(pcb, on_poll, TCP_POLL_EACH_SECOND);
     connection_adopt(pcb);
     return ERR_OK;
 }

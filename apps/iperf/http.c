@@ -161,7 +161,7 @@ static err_t http_accept(void *arg, struct tcp_pcb *pcb, err_t err)
     tcp_recv(pcb, http_recv);
     tcp_sent(pcb, http_sent);
     tcp_err(pcb, http_err);
-    tcp_poll(pcb, http_poll, SERVICE_POLL_INTERVAL);
+    tcp_poll(pcb, http_poll, TCP_POLL_EACH_SECOND);
     return ERR_OK;
 }
 

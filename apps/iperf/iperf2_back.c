@@ -104,7 +104,7 @@ static void back_try(void *arg)
     tcp_recv(pcb, back_recv);
     tcp_sent(pcb, back_sent);
     tcp_err(pcb, back_err);
-    tcp_poll(pcb, back_poll, SERVICE_POLL_INTERVAL);
+    tcp_poll(pcb, back_poll, TCP_POLL_EACH_SECOND);
     if (tcp_bind(pcb, &b->local, 0) != ERR_OK ||
         tcp_connect(pcb, &b->remote, b->req.back_port, back_connected) != ERR_OK) {
         iperf2_count_failed();

@@ -292,7 +292,7 @@ static err_t test_accept(void *arg, struct tcp_pcb *pcb, err_t err)
     tcp_recv(pcb, test_recv);
     tcp_sent(pcb, test_sent);
     tcp_err(pcb, test_err);
-    tcp_poll(pcb, test_poll, SERVICE_POLL_INTERVAL);
+    tcp_poll(pcb, test_poll, TCP_POLL_EACH_SECOND);
     return ERR_OK;
 }
 

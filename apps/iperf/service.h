@@ -14,7 +14,6 @@
 
 enum {
     SERVICE_STALL_S = 300,
-    SERVICE_POLL_INTERVAL = 2, /* of lwIP's 500 ms: tcp_poll() callbacks come each second */
     SERVICE_ADDR_TEXT_MAX = 64,
 };
 

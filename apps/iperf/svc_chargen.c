@@ -79,7 +79,7 @@ static err_t chargen_accept(void *arg, struct tcp_pcb *pcb, err_t err)
     tcp_recv(pcb, chargen_recv);
     tcp_sent(pcb, chargen_sent);
     tcp_err(pcb, chargen_err);
-    tcp_poll(pcb, chargen_poll, SERVICE_POLL_INTERVAL);
+    tcp_poll(pcb, chargen_poll, TCP_POLL_EACH_SECOND);
     return chargen_fill(c, pcb);
 }
 

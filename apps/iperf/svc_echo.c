@@ -231,7 +231,7 @@ static err_t echo_accept(void *arg, struct tcp_pcb *pcb, err_t err)
     tcp_recv(pcb, echo_recv);
     tcp_sent(pcb, echo_sent);
     tcp_err(pcb, echo_err);
-    tcp_poll(pcb, echo_poll, SERVICE_POLL_INTERVAL);
+    tcp_poll(pcb, echo_poll, TCP_POLL_EACH_SECOND);
     return ERR_OK;
 }
 

@@ -230,6 +230,7 @@ int vnet_start(struct vnet *nic, const struct vnet_vectors *vectors)
         .rx_csum = nic->rx.merge.rules.csum,
         .rx_gso = nic->rx.merge.rules.tso4 || nic->rx.merge.rules.tso6,
     };
+    nic->net.pieces_max = (uint16_t)(nic->tx.segs_max - 1); /* the header takes one */
     nic->net.link_up = true;
     read_link(nic);
     vnet_counters_open(nic);

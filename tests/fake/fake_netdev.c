@@ -96,6 +96,7 @@ void fake_netdev_init(struct fake_netdev *nic)
                                .name = "net0",
                                .mac = {0x52, 0x54, 0, 0x12, 0x34, 0x56},
                                .mtu = 1500,
+                               .pieces_max = NETDEV_PIECES_MAX,
                                .link_up = true};
     nic->ring_size = 256;
 }

@@ -10,6 +10,7 @@
 #include "lwip/stats.h"
 #include "lwip/udp.h"
 #include "net/csum.h"
+#include "net/tso.h"
 #include "net/vif.h"
 #include "tests/fake/fake_netdev.h"
 
@@ -446,8 +447,12 @@ static void senders_take_turns_at_a_scarce_ring(void **state)
         nic.refused = true;
         vif_poll(&vif);
     }
-    assert_int_equal(frames_from(1001), 2 * VIF_BACKLOG_TCP_MAX);
-    assert_int_equal(frames_from(1002), 2 * VIF_BACKLOG_TCP_MAX);
+    /* A turn ends with the segment that fills TCP's part of the backlog: that much the one may be ahead of the other. */
+    const size_t turn = VIF_BACKLOG_TCP_MAX + TSO_SEGMENTS_MAX;
+    const size_t a = frames_from(1001), b = frames_from(1002);
+
+    assert_true(a > 0 && b > 0);
+    assert_true(a <= b + turn && b <= a + turn);
     tcp_abandon(first, 0);
     tcp_abandon(second, 0);
 }
@@ -493,24 +498,6 @@ static void interrupts_are_turned_off_once_only(void **state)
     assert_int_equal(nic.disarms, 1);
 }
 
-/* lwIP takes a timer with its first connection and keeps it: not a leak of the test that comes first. */
-static void start_tcp_timer(void)
-{
-    struct tcp_pcb *pcb = tcp_new();
-
-    assert_non_null(pcb);
-    pcb->state = ESTABLISHED;
-    TCP_REG(&tcp_active_pcbs, pcb);
-    tcp_abandon(pcb, 0);
-}
-
-static int start(void **state)
-{
-    net_fixture_start(state);
-    start_tcp_timer();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,7 +519,8 @@ int main(void)
         VIF_TEST(the_stack_follows_the_link),
         VIF_TEST(interrupts_are_turned_off_once_only),
     };
-    int failed = cmocka_run_group_tests_name("without tx checksum", tests, start, NULL);
+    int failed =
+        cmocka_run_group_tests_name("without tx checksum", tests, net_fixture_start_tcp, NULL);
 
     tx_csum = true;
     failed += cmocka_run_group_tests_name("with tx checksum", tests, NULL, NULL);

@@ -17,6 +17,9 @@ enum { NET_FIXTURE_BYTES = 16 * 1024 * 1024 };
 /* cmocka group setup: 16 MiB for page_alloc; lwIP started. */
 int net_fixture_start(void **state);
 
+/* The same for tests that make connections' control blocks by hand. */
+int net_fixture_start_tcp(void **state);
+
 /* cmocka per-test setup and teardown. */
 int net_fixture_before(void **state);
 int net_fixture_after(void **state);
