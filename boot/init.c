@@ -82,6 +82,8 @@ static void read_loader(uint32_t magic, uint32_t info_addr, struct span image)
         log_error("boot", "the command line, or a module's, is longer than %d bytes",
                   BOOT_TEXT_MAX - 1);
         image_end(EXIT_BAD_OPTION);
+    case -EFBIG:
+        give_up("a module is larger than the machine's memory: give it more (-m)");
     case -ENODATA:
         give_up("the loader told nothing about memory");
     default:

@@ -141,7 +141,13 @@ static bool module_is_sane(const struct multiboot1_module *m)
     return le32_get(m->start) != 0 && le32_get(m->start) <= le32_get(m->end);
 }
 
-/* Strike what must survive from `free`, and add up the text to be copied. Returns 0 or -E2BIG. */
+/* QEMU puts a module that doesn't fit behind the end of memory, without a word. */
+static bool module_is_there(const struct boot_info *info, const struct multiboot1_module *m)
+{
+    return span_contains(&info->ram, le32_get(m->start), le32_get(m->end));
+}
+
+/* Strike what must survive from `free`, and add up the text to be copied. Returns 0, -E2BIG or -EFBIG. */
 static int reserve_all(struct boot_info *info, uint32_t addr, const struct multiboot1_info *mb,
                        size_t *text_total)
 {
@@ -158,6 +164,8 @@ static int reserve_all(struct boot_info *info, uint32_t addr, const struct multi
         const struct multiboot1_module m = module_entry(mb, i);
         if (!module_is_sane(&m))
             continue;
+        if (!module_is_there(info, &m))
+            return -EFBIG;
         bytes = text_bytes(le32_get(m.text));
         if (bytes > BOOT_TEXT_MAX)
             return -E2BIG;

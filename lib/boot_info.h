@@ -47,8 +47,8 @@ extern struct boot_info boot_info;
  *   addr    physical address of the block, as handed over in EBX
  *   image   what our own image takes, .bss included
  *
- * Returns 0; -E2BIG when the command line or a module's is longer than BOOT_TEXT_MAX; -ENODATA when the
- * loader says nothing about memory; -ENOMEM when no memory is left to copy to.
+ * Returns 0; -E2BIG when the command line or a module's is longer than BOOT_TEXT_MAX; -EFBIG when a module doesn't lie in memory;
+ * -ENODATA when the loader says nothing about memory; -ENOMEM when no memory is left to copy to.
  */
 int boot_info_multiboot1(struct boot_info *info, uint32_t addr, struct span image);
 

@@ -84,12 +84,12 @@ static struct {
         ring[CLASS_COUNT]; /* sentinels, with no free slice; next: where to take from */
     /* By urgency: refused just now. Worked out whenever a block starts, ends, comes or goes, so that the
      * take itself only looks. Pages that others take or give in between count from the next such event. */
-    bool closed[3];
+    bool closed[FRAG_URGENCIES];
     uint64_t takes, gives;
     size_t pages_live, pages_empty;
     uint32_t blocks_live, blocks_empty;
     uint32_t empty_count[CLASS_COUNT];
-    uint64_t refused[3];
+    uint64_t refused[FRAG_URGENCIES];
     uint64_t blocks_new, blocks_released;
 } frags = {
 #define X(idx, before, data, slices, pages)                                                        \
@@ -120,14 +120,17 @@ static uint32_t class_idx_for(size_t bytes)
 
 /*
  * May a take of this urgency use `new_pages` more? What must stay is a share of all that frags can have:
- * a quarter, an eighth, nothing.
+ * a quarter, an eighth, a thirty-second, nothing.
  */
 static bool level_allows(enum frag_urgency urgency, size_t new_pages)
 {
-    if (urgency == FRAG_CONTROL)
+    static const uint8_t share_shift[] = {[FRAG_BULK] = 2, [FRAG_SMALL] = 3, [FRAG_CONTROL] = 5};
+
+    if (urgency == FRAG_ARRIVAL)
         return true;
     const size_t free_count = page_free_count();
-    const size_t reserve = (free_count + frags.pages_live) >> (urgency == FRAG_BULK ? 2 : 3);
+    const size_t reserve = (free_count + frags.pages_live) >> share_shift[urgency];
+
     return free_count + frags.pages_empty >= reserve + new_pages;
 }
 
@@ -135,6 +138,7 @@ static void levels_update(void)
 {
     frags.closed[FRAG_BULK] = !level_allows(FRAG_BULK, 0);
     frags.closed[FRAG_SMALL] = !level_allows(FRAG_SMALL, 0);
+    frags.closed[FRAG_CONTROL] = !level_allows(FRAG_CONTROL, 0);
 }
 
 static struct frag *block_slice(struct frag_block *b, size_t slice_idx)
@@ -387,6 +391,7 @@ void frag_register_counters(void)
         REFUSED("bulk", FRAG_BULK),
         REFUSED("small", FRAG_SMALL),
         REFUSED("control", FRAG_CONTROL),
+        REFUSED("arrival", FRAG_ARRIVAL),
 #undef REFUSED
     };
     for (size_t i = 0; i < ARRAY_COUNT(list); i++)

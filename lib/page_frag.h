@@ -14,7 +14,7 @@
  *
  * Memory pressure is decided here and nowhere else: each take names its urgency, and the less
  * urgent ones fail first, so that received bulk data can never keep a FIN, an ARP reply or a control
- * block from getting memory.
+ * block from getting memory, and data that waits to be acknowledged can't keep the acknowledgement out.
  *
  * Under AddressSanitizer the data of a frag that nobody owns is poisoned: use after give is reported.
  *
@@ -43,7 +43,9 @@ enum {
 enum frag_urgency {
     FRAG_BULK,    /* full-size receive buffers: not the last quarter */
     FRAG_SMALL,   /* copies of small received frames: not the last eighth */
-    FRAG_CONTROL, /* the stack's own needs: everything */
+    FRAG_CONTROL, /* the stack's own needs: not the last thirty-second */
+    FRAG_ARRIVAL, /* received frames that hold no more than an acknowledgement, which gives memory back: everything */
+    FRAG_URGENCIES,
 };
 
 struct frag_block;
@@ -113,7 +115,7 @@ size_t frag_shrink(void);
 
 struct frag_stats {
     uint64_t takes, gives; /* outstanding = takes - gives */
-    uint64_t refused[3];   /* by urgency */
+    uint64_t refused[FRAG_URGENCIES];
     uint64_t blocks_new, blocks_released;
     uint32_t blocks_live, blocks_empty; /* now */
     size_t pages_live;                  /* pages held by blocks now, of them … */

@@ -94,6 +94,15 @@ uint64_t span_take_top(struct span_list *list, uint64_t bytes, uint64_t limit)
     return start;
 }
 
+bool span_contains(const struct span_list *list, uint64_t start, uint64_t end)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->v[i].start <= start && end <= list->v[i].end)
+            return true;
+    }
+    return false;
+}
+
 uint64_t span_total(const struct span_list *list)
 {
     uint64_t total = 0;

@@ -36,6 +36,9 @@ void span_align(struct span_list *list, uint64_t unit);
  */
 uint64_t span_take_top(struct span_list *list, uint64_t bytes, uint64_t limit);
 
+/* True when one span holds all of [start, end). */
+bool span_contains(const struct span_list *list, uint64_t start, uint64_t end);
+
 uint64_t span_total(const struct span_list *list); /* bytes */
 
 #endif

@@ -30,6 +30,9 @@ enum {
 
     /* Received frames up to this are copied, so that they don't hold a full-size buffer. */
     VNET_COPY_BYTES = 256,
+    /* Longest frame that is just an acknowledgement: Ethernet with VLAN tag, IPv6, TCP with all its options. These may have
+     * the last memory: what they acknowledge gives it back. */
+    VNET_ACK_BYTES = 18 + 40 + 60,
     /* Without MRG_RXBUF: §5.1.6.3.1 asks for 1526 bytes, or 65,562 with guest TSO. */
     VNET_BUF_MIN = 1526,
     VNET_BUF_TSO = 65562 + VNET_HDR_BYTES,

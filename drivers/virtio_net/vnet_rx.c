@@ -250,7 +250,8 @@ static bool worth_copying(const struct frag *buf, uint32_t len)
 
 static struct frag *copy_piece(struct vnet_rx *rx, const uint8_t *from, uint32_t len)
 {
-    struct frag *copy = frag_take(len ? len : 1, FRAG_SMALL);
+    const enum frag_urgency urgency = len <= VNET_ACK_BYTES ? FRAG_ARRIVAL : FRAG_SMALL;
+    struct frag *copy = frag_take(len ? len : 1, urgency);
 
     if (copy) {
         copy->len = len;

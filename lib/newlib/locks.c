@@ -2,8 +2,9 @@
  * newlib's locks: its stdio, heap, environment, exit functions and time zone, each locked by the library itself.
  *
  * Whoever holds one isn't preempted (docs/decisions/0007-preemption.md), so there is contention only when the holder
- * waits: a printf() into a socket. Then the others stand in the lock's queue. flockfile() is a program's own lock and
- * doesn't hold preemption off.
+ * waits: a printf() into a socket. Then the others stand in the lock's queue. Nor is the holder cancelled before it has given
+ * the lock back: a write() inside fflush() is a cancellation point, and nobody else would do it. flockfile() is a program's own lock and
+ * does neither.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -11,12 +12,15 @@
 #include <sys/lock.h>
 
 #include "lib/check.h"
+#include "lib/newlib/posix_thread.h"
 #include "lib/preempt.h"
 #include "lib/thread.h"
 
 struct __lock {
     struct thread *owner; /* NULL: free */
     unsigned count;
+    bool
+        of_file; /* a FILE's: what it is held for may be a cancellation point (POSIX.1-2017 §2.9.5.2) */
     struct waitq waiters;
 };
 
@@ -62,6 +66,8 @@ static void give(struct __lock *lock)
 void __retarget_lock_init(_LOCK_T *lock)
 {
     *lock = calloc(1, sizeof(**lock));
+    if (*lock)
+        (*lock)->of_file = true;
 }
 
 void __retarget_lock_init_recursive(_LOCK_T *lock)
@@ -82,8 +88,10 @@ void __retarget_lock_close_recursive(_LOCK_T lock)
 void __retarget_lock_acquire_recursive(_LOCK_T lock)
 {
     preempt_off();
-    if (lock)
-        take(lock);
+    if (!lock)
+        return;
+    cancel_hold();
+    take(lock);
 }
 
 void __retarget_lock_acquire(_LOCK_T lock)
@@ -94,8 +102,12 @@ void __retarget_lock_acquire(_LOCK_T lock)
 int __retarget_lock_try_acquire_recursive(_LOCK_T lock)
 {
     preempt_off();
-    if (!lock || try(lock))
+    if (!lock)
         return 1;
+    if (try(lock)) {
+        cancel_hold();
+        return 1;
+    }
     preempt_on();
     return 0;
 }
@@ -107,9 +119,15 @@ int __retarget_lock_try_acquire(_LOCK_T lock)
 
 void __retarget_lock_release_recursive(_LOCK_T lock)
 {
-    if (lock)
+    const bool may_end = lock && lock->of_file;
+
+    if (lock) {
         give(lock);
+        cancel_release();
+    }
     preempt_on();
+    if (may_end)
+        cancel_act(); /* unless it still holds another */
 }
 
 void __retarget_lock_release(_LOCK_T lock)

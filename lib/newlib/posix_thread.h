@@ -21,6 +21,8 @@ struct posix_thread {
     bool mask_is_lent;  /* mask_after is to be the mask once the call that changed it returns */
     bool must_end_call; /* a handler without SA_RESTART was among those that ran last */
     bool cancelled, cancel_disabled, cancel_async, ending;
+    unsigned
+        library_locks; /* that the C library holds in this thread: it isn't cancelled meanwhile */
     struct __pthread_cleanup *cleanups;
     char name[POSIX_NAME_BYTES];
 };
@@ -62,5 +64,9 @@ void signal_mask_changed(void);
 /* End the running thread if it was asked to, and lets itself be. At cancellation points. */
 void cancel_act(void);
 bool cancel_is_due(void);
+
+/* The C library takes a lock in the running thread, and has given it back: a cancellation in between would leave it locked. */
+void cancel_hold(void);
+void cancel_release(void);
 
 #endif

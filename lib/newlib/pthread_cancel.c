@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "lib/check.h"
 #include "lib/newlib/posix_thread.h"
 #include "lib/newlib/pthread_impl.h"
 
@@ -12,7 +13,7 @@ bool cancel_is_due(void)
 {
     const struct posix_thread *self = posix_self();
 
-    return self->cancelled && !self->cancel_disabled && !self->ending;
+    return self->cancelled && !self->cancel_disabled && !self->ending && self->library_locks == 0;
 }
 
 void cancel_act(void)
@@ -31,6 +32,23 @@ static void show(void)
         thread_attention(thread_self(), true);
 }
 
+void cancel_hold(void)
+{
+    struct posix_thread *self = posix_self();
+
+    if (self->library_locks++ == 0 && self->cancelled)
+        show();
+}
+
+void cancel_release(void)
+{
+    struct posix_thread *self = posix_self();
+
+    ASSERT(self->library_locks > 0);
+    if (--self->library_locks == 0 && self->cancelled)
+        show();
+}
+
 int pthread_cancel(pthread_t thread)
 {
     if (!pthread_is_alive(thread))
@@ -38,7 +56,7 @@ int pthread_cancel(pthread_t thread)
     struct posix_thread *p = posix_of(thread);
 
     p->cancelled = true;
-    if (p->cancel_disabled || p->ending)
+    if (p->cancel_disabled || p->ending || p->library_locks > 0)
         return 0;
     thread_cancel(thread, true);
     thread_attention(thread, true);

@@ -210,7 +210,9 @@ static void attend(void)
 static bool again(long result, int kind)
 {
     const bool by_errno = kind == PREEMPT_RESTARTED || kind == PREEMPT_ENDED;
-    const bool interrupted = by_errno ? result == -1 && errno == EINTR : result == EINTR;
+    /* Of a function that returns int only half of the register is its result; what returns a length never ends in all ones. */
+    const bool interrupted =
+        (int)result == (by_errno ? -1 : EINTR) && (!by_errno || errno == EINTR);
 
     if (kind == PREEMPT_ENDED) /* whatever it returned: sleep() tells what is left */
         return cancel_is_due();

@@ -332,7 +332,7 @@ static void after_page_init_reset_forgets_the_blocks(void **state)
 
 static void the_less_urgent_fail_first(void **state)
 {
-    size_t bulk = 0, small = 0, control = 0;
+    size_t bulk = 0, small = 0, control = 0, arrival = 0;
 
     (void)state;
     struct frag *a = take_all(1530, FRAG_BULK, &bulk);
@@ -345,13 +345,19 @@ static void the_less_urgent_fail_first(void **state)
     assert_true(page_free_count() < page_total_count() / 8 + 1);
 
     struct frag *c = take_all(64, FRAG_CONTROL, &control);
+    assert_true(page_free_count() >= page_total_count() / 32);
+    assert_true(page_free_count() < page_total_count() / 32 + 1);
+
+    struct frag *d = take_all(64, FRAG_ARRIVAL, &arrival);
     assert_int_equal(page_free_count(), 0);
-    assert_true(bulk > 3500 && small > 3000 && control > 7000);
+    assert_true(bulk > 3500 && small > 3000 && control > 5000 && arrival > 1500);
 
     const struct frag_stats s = stats();
     assert_int_equal(s.refused[FRAG_BULK], 2);
     assert_int_equal(s.refused[FRAG_SMALL], 1);
     assert_int_equal(s.refused[FRAG_CONTROL], 1);
+    assert_int_equal(s.refused[FRAG_ARRIVAL], 1);
+    frag_give_list(d);
     frag_give_list(a);
     frag_give_list(b);
     frag_give_list(c);
@@ -419,7 +425,7 @@ static void a_refusal_ends_as_soon_as_pages_come_back_from_others(void **state)
     frag_give_list(a);
 }
 
-static void with_memory_in_splinters_control_still_gets_single_pages(void **state)
+static void with_memory_in_splinters_the_most_urgent_still_get_single_pages(void **state)
 {
     void *held[ARENA_PAGES];
     size_t count = 0, control = 0;
@@ -429,8 +435,8 @@ static void with_memory_in_splinters_control_still_gets_single_pages(void **stat
         held[count++] = p;
     for (size_t i = 0; i < count; i += 2)
         page_give(held[i], 1);
-    assert_null(frag_take(1530, FRAG_CONTROL)); /* no run of four */
-    struct frag *c = take_all(512, FRAG_CONTROL, &control);
+    assert_null(frag_take(1530, FRAG_ARRIVAL)); /* no run of four */
+    struct frag *c = take_all(512, FRAG_ARRIVAL, &control);
     assert_int_equal(control, (count + 1) / 2 * 7);
     frag_give_list(c);
     for (size_t i = 1; i < count; i += 2)
@@ -581,7 +587,7 @@ int main(void)
         FRAG_TEST(bulk_gets_what_bulk_gave_back),
         FRAG_TEST(a_full_heap_leaves_bulk_its_share_of_the_rest),
         FRAG_TEST(a_refusal_ends_as_soon_as_pages_come_back_from_others),
-        FRAG_TEST(with_memory_in_splinters_control_still_gets_single_pages),
+        FRAG_TEST(with_memory_in_splinters_the_most_urgent_still_get_single_pages),
         FRAG_TEST(random_takes_and_gives_never_overlap_or_leak),
         FRAG_TEST(counters_tell_what_the_statistics_tell),
     };

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "../error_name.h"
+#include "int_calls.h"
 
 static volatile sig_atomic_t rings;
 static sigjmp_buf back;
@@ -422,5 +423,6 @@ int main(void)
     test_threads();
     test_sigpipe();
     test_clocks();
+    test_int_calls();
     return 0;
 }
