@@ -1,6 +1,5 @@
 /* The modern interface: registers in memory, found through vendor capabilities. virtio 1.2 §4.1.4. */
 #include <errno.h>
-#include <string.h>
 
 #include "drivers/virtio/spec.h"
 #include "drivers/virtio/virtio_pci.h"
@@ -44,38 +43,25 @@ static void set_features(struct virtio_dev *dev, uint64_t features)
     mmio_write32(&c->driver_feature, (uint32_t)(features >> 32));
 }
 
-static uint8_t config_generation(struct virtio_dev *dev)
+static uint32_t config_generation(struct virtio_dev *dev)
 {
     return mmio_read8(&common_of(dev)->config_generation);
 }
 
-static void read32_to(uint8_t *to, const volatile uint8_t *from)
+static uint32_t read_config_field(void *arg, uint32_t offset, unsigned bytes)
 {
-    const uint32_t v = mmio_read32(from);
+    const volatile uint8_t *from = ((const struct virtio_pci *)arg)->config + offset;
 
-    memcpy(to, &v, sizeof(v));
+    return bytes == 1 ? mmio_read8(from) : bytes == 2 ? mmio_read16(from) : mmio_read32(from);
 }
 
-/* Natural widths: a 16-bit field is read as one, a 64-bit field as two halves (§4.1.3.1). */
 static int config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len)
 {
-    const struct virtio_pci *vp = virtio_pci_of(dev);
-    uint8_t *to = buf;
+    struct virtio_pci *vp = virtio_pci_of(dev);
 
     if (offset > vp->config_len || len > vp->config_len - offset)
         return -ERANGE;
-    const volatile uint8_t *from = vp->config + offset;
-    if (len == 2 && offset % 2 == 0) {
-        const uint16_t v = mmio_read16(from);
-
-        memcpy(to, &v, sizeof(v));
-    } else if ((len == 4 || len == 8) && offset % 4 == 0) {
-        for (uint32_t i = 0; i < len; i += 4)
-            read32_to(to + i, from + i);
-    } else {
-        for (uint32_t i = 0; i < len; i++)
-            to[i] = mmio_read8(from + i);
-    }
+    virtio_read_fields(read_config_field, vp, offset, buf, len);
     return 0;
 }
 
@@ -182,6 +168,8 @@ static const struct virtio_transport modern = {
     .notify = notify,
     .read_isr = read_isr,
     .config_vector = config_vector,
+    .irqs = virtio_pci_irqs,
+    .close = virtio_pci_close,
 };
 
 /* ---- capabilities ---- */

@@ -94,7 +94,7 @@ static int fill_entries(struct virtio_pci *vp, uint16_t count)
     return vp->msix.cap ? 0 : -ENOENT;
 }
 
-static int use_msix(struct virtio_pci *vp, enum virtio_pci_irqs kind, uint16_t queue_count,
+static int use_msix(struct virtio_pci *vp, enum virtio_irqs kind, uint16_t queue_count,
                     uint16_t *vectors)
 {
     const uint16_t count = kind == VIRTIO_IRQ_PER_QUEUE ? (uint16_t)(1 + queue_count)
@@ -136,10 +136,11 @@ static void silence(struct virtio_pci *vp)
     vp->dev.irqs = "no interrupt";
 }
 
-int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
-                    void (*on_event)(void *arg, bool config), void *arg, uint16_t queue_count,
-                    uint16_t *vectors)
+int virtio_pci_irqs(struct virtio_dev *dev, enum virtio_irqs kind, virtio_event *on_event,
+                    void *arg, uint16_t queue_count, uint16_t *vectors)
 {
+    struct virtio_pci *vp = virtio_pci_of(dev);
+
     silence(vp);
     vp->on_event = on_event;
     vp->on_event_arg = arg;
@@ -156,8 +157,10 @@ int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
     return err;
 }
 
-void virtio_pci_close(struct virtio_pci *vp)
+void virtio_pci_close(struct virtio_dev *dev)
 {
+    struct virtio_pci *vp = virtio_pci_of(dev);
+
     silence(vp);
     pci_command(&vp->fn, 0, PCI_COMMAND_MASTER);
 }

@@ -15,22 +15,12 @@ struct virtio_pci_common_cfg;
 
 enum { VIRTIO_PCI_QUEUES_MAX = 8 };
 
-/* How a device's events reach us; each next one works with less. */
-enum virtio_pci_irqs {
-    VIRTIO_IRQ_PER_QUEUE, /* MSI-X: configuration, and each queue its own */
-    VIRTIO_IRQ_TWO,       /* MSI-X: configuration, and one for all queues */
-    VIRTIO_IRQ_SHARED,    /* MSI-X: one for everything */
-    VIRTIO_IRQ_LINE,      /* INTx */
-    VIRTIO_IRQ_NONE,      /* nothing works: the poll loop's tick looks */
-    VIRTIO_IRQ_KINDS
-};
-
 struct virtio_pci {
     struct virtio_dev dev;
     struct pci_function fn;
     struct msix msix;
-    enum virtio_pci_irqs irqs;
-    void (*on_event)(void *arg, bool config); /* in interrupt context */
+    enum virtio_irqs irqs;
+    virtio_event *on_event; /* in interrupt context */
     void *on_event_arg;
     bool line_attached;
     char irqs_text[16]; /* behind dev.irqs */
@@ -56,28 +46,16 @@ bool virtio_pci_match(const struct pci_function *fn, uint16_t type);
  */
 int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn);
 
-/*
- * Set up interrupts of one kind, before queue_setup(). Call after virtio_reset() or virtio_negotiate(), not before:
- * a reset forgets vectors.
- *
- *   on_event     called in interrupt context for every event; config: the configuration may have changed, too
- *   vectors      receives what queue_setup() wants for each of queue_count queues
- *
- * Returns 0; -ENOENT or -EINVAL when the function has no such kind; -ENOSPC, -EIO when the device or CPU refuses it.
- * After an error, or when queue_setup() refuses a vector, try the next kind: what was taken is used again.
- */
-int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
-                    void (*on_event)(void *arg, bool config), void *arg, uint16_t queue_count,
-                    uint16_t *vectors);
-
-/* No more interrupts, no more access to memory. The device should have been reset. */
-void virtio_pci_close(struct virtio_pci *vp);
-
 /* ---- between the files of this transport ---- */
 
 /* Find and map the modern registers. 0, or -ENODEV. */
 int virtio_pci_modern_open(struct virtio_pci *vp);
 int virtio_pci_legacy_open(struct virtio_pci *vp);
+
+/* The transport's operations that both share: irqs and close of struct virtio_transport. */
+int virtio_pci_irqs(struct virtio_dev *dev, enum virtio_irqs kind, virtio_event *on_event,
+                    void *arg, uint16_t queue_count, uint16_t *vectors);
+void virtio_pci_close(struct virtio_dev *dev);
 
 static inline struct virtio_pci *virtio_pci_of(struct virtio_dev *dev)
 {

@@ -128,7 +128,7 @@ static void memory_and_mastering_are_enabled_and_ports_are_not(void **state)
     assert_int_equal(vpci_open(&fix, &vpci_modern), 0);
     assert_int_equal(fake_pci_get16(&fix.fake.fn, PCI_COMMAND),
                      PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_NO_INTX);
-    virtio_pci_close(&fix.vp);
+    virtio_pci_close(&fix.vp.dev);
     assert_int_equal(fake_pci_get16(&fix.fake.fn, PCI_COMMAND) & PCI_COMMAND_MASTER, 0);
     vpci_close(&fix);
 }

@@ -23,6 +23,7 @@ static struct fake_vpci fakes[NICS];
 static struct netdev *nics[NICS];
 static size_t nic_count;
 static const struct opt_vnet options;
+static const struct vnet_buses buses = {.pci = &pci_ports};
 static unsigned sent;
 
 static const struct fake_vpci_setup modern = {
@@ -55,7 +56,7 @@ static void on_sent(void *stack, void *cookie)
 
 static void probe(void)
 {
-    nic_count = vnet_probe_all(nics, NICS, &options);
+    nic_count = vnet_probe_all(nics, NICS, &options, &buses);
     for (size_t i = 0; i < nic_count; i++)
         nics[i]->on_sent = on_sent;
 }
