@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "drivers/pci/pci.h"
 #include "drivers/virtio/spec.h"
 #include "drivers/virtio_net/vnet.h"
 #include "tests/fake/fake_vpci.h"
