@@ -18,7 +18,7 @@ iso="grub-pc-bin grub-common xorriso mtools"
 # What `make test` needs besides: a second compiler, the test libraries, and real clients for the boot tests.
 test="clang libclang-rt-dev libcmocka-dev python3-pytest python3-pytest-xdist python3-pytest-timeout python3-scapy tcpdump tshark iproute2
     iputils-ping netcat-openbsd ncat dnsmasq-base iperf3 curl apache2-utils wrk hping3 ndisc6 util-linux procps cmake autoconf automake pkg-config
-    $iso"
+    ovmf grub-efi-amd64-bin $iso"
 
 # What `make bench` needs besides: the Linux guest is packed with it.
 bench="$test cpio"
