@@ -5,7 +5,7 @@
 
 #include "lib/boot_loader.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, CONVENTIONAL_END = 0xa0000 };
 
 struct boot_info boot_info;
 
@@ -73,9 +73,15 @@ static char *copy_text(char **to, uint64_t from)
 
 /* ---- Modules -------------------------------------------------------------------------------------- */
 
+/* GRUB under UEFI puts small modules there. Page 0 will not be mapped, so they are moved. */
+static bool touches_page_0(const struct loader_module *m)
+{
+    return m->start < PAGE;
+}
+
 static bool module_is_sane(const struct loader_module *m)
 {
-    return m->start != 0 && m->start <= m->end;
+    return touches_page_0(m) ? m->end > m->start && m->end <= CONVENTIONAL_END : m->start <= m->end;
 }
 
 /* Strike what must survive from `free`, and add up the text to be copied. Returns 0 or -E2BIG. */
@@ -103,6 +109,17 @@ static int reserve_all(struct boot_info *info, const struct loader *loader, size
     return 0;
 }
 
+/* A copy in memory taken from `free`, or NULL. */
+static const void *move_up(struct boot_info *info, const struct loader_module *m)
+{
+    const uint64_t len = m->end - m->start;
+    const uint64_t to = span_take_top(&info->free, page_up(len), BOOT_INFO_REACH);
+
+    if (to == 0)
+        return NULL;
+    return memcpy((void *)(uintptr_t)to, loader_at(m->start), len);
+}
+
 static void copy_modules(struct boot_info *info, const struct loader *loader, char **text)
 {
     for (uint32_t i = 0; i < loader->module_count; i++) {
@@ -111,11 +128,14 @@ static void copy_modules(struct boot_info *info, const struct loader *loader, ch
             info->modules_dropped++;
             continue;
         }
-        info->modules[info->module_count++] = (struct boot_module){
-            .data = loader_at(m.start),
-            .len = m.end - m.start,
-            .text = copy_text(text, m.text),
-        };
+        const char *words = copy_text(text, m.text);
+        const void *data = touches_page_0(&m) ? move_up(info, &m) : loader_at(m.start);
+        if (!data) {
+            info->modules_dropped++;
+            continue;
+        }
+        info->modules[info->module_count++] =
+            (struct boot_module){.data = data, .len = m.end - m.start, .text = words};
     }
 }
 

@@ -15,7 +15,7 @@ enum {
 };
 
 struct loader_module {
-    uint64_t start, end; /* end exclusive; start 0 or behind end: nonsense, and dropped */
+    uint64_t start, end; /* end exclusive; one that makes no sense is dropped */
     uint64_t text;       /* NUL-terminated; 0 = none */
 };
 

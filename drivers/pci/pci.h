@@ -41,7 +41,7 @@ enum pci_capability_id { PCI_CAP_VENDOR = 0x09, PCI_CAP_MSIX = 0x11 };
 
 struct pci_function;
 
-/* How configuration space is reached. offset is aligned to bytes, which is 1, 2 or 4; nobody writes single ones. */
+/* How configuration space is reached. offset is aligned to bytes, which is 1, 2 or 4. */
 struct pci_access {
     uint32_t (*read)(const struct pci_function *fn, uint16_t offset, unsigned bytes);
     void (*write)(const struct pci_function *fn, uint16_t offset, unsigned bytes, uint32_t value);
@@ -79,6 +79,7 @@ void pci_scan(const struct pci_access *access,
 uint8_t pci_read8(const struct pci_function *fn, uint8_t offset);
 uint16_t pci_read16(const struct pci_function *fn, uint8_t offset);
 uint32_t pci_read32(const struct pci_function *fn, uint8_t offset);
+void pci_write8(const struct pci_function *fn, uint8_t offset, uint8_t value);
 void pci_write16(const struct pci_function *fn, uint8_t offset, uint16_t value);
 void pci_write32(const struct pci_function *fn, uint8_t offset, uint32_t value);
 

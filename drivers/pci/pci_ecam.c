@@ -37,7 +37,9 @@ static void ecam_write(const struct pci_function *fn, uint16_t offset, unsigned 
 
     if (!at)
         return;
-    if (bytes == 2)
+    if (bytes == 1)
+        mmio_write8(at, (uint8_t)value);
+    else if (bytes == 2)
         mmio_write16(at, (uint16_t)value);
     else
         mmio_write32(at, value);

@@ -26,7 +26,9 @@ static void ports_write(const struct pci_function *fn, uint16_t offset, unsigned
 {
     const uint16_t port = select_register(fn, offset);
 
-    if (bytes == 2)
+    if (bytes == 1)
+        pio_write8(port, (uint8_t)value);
+    else if (bytes == 2)
         pio_write16(port, (uint16_t)value);
     else
         pio_write32(port, value);

@@ -38,6 +38,7 @@ enum virtio_pci_cfg_type {
     VIRTIO_PCI_CAP_NOTIFY = 2,
     VIRTIO_PCI_CAP_ISR = 3,
     VIRTIO_PCI_CAP_DEVICE = 4,
+    VIRTIO_PCI_CAP_WINDOW = 5, /* "PCI configuration access", §4.1.4.9 */
 };
 
 /* §4.1.4: where each field lies behind a vendor capability's start. Read by pci_read*(). */
@@ -50,6 +51,8 @@ enum virtio_pci_cap_field {
     VIRTIO_PCI_CAP_BYTES = 16,
     VIRTIO_PCI_CAP_MULTIPLIER = 16, /* notify only */
     VIRTIO_PCI_CAP_NOTIFY_BYTES = 20,
+    VIRTIO_PCI_CAP_DATA = 16, /* window only */
+    VIRTIO_PCI_CAP_WINDOW_BYTES = 20,
 };
 
 /* §4.1.4.3. 64-bit fields are written as two 32-bit halves: §4.1.3.1. */

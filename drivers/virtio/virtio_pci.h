@@ -11,9 +11,15 @@
 #include "drivers/pci/pci.h"
 #include "drivers/virtio/device.h"
 
-struct virtio_pci_common_cfg;
-
 enum { VIRTIO_PCI_QUEUES_MAX = 8 };
+
+/* Registers that a capability names (§4.1.4). */
+struct virtio_pci_region {
+    volatile uint8_t *at; /* NULL while the window is used */
+    uint32_t offset, len; /* bytes; len 0: not there */
+    uint8_t bar;
+    uint8_t cap; /* offset of the capability */
+};
 
 struct virtio_pci {
     struct virtio_dev dev;
@@ -25,11 +31,12 @@ struct virtio_pci {
     bool line_attached;
     char irqs_text[16]; /* behind dev.irqs */
 
-    /* modern: registers, mapped; lengths in bytes */
-    volatile struct virtio_pci_common_cfg *common;
-    volatile uint8_t *isr, *config, *notify;
-    uint32_t config_len, notify_len, notify_multiplier;
-    volatile void *doorbell[VIRTIO_PCI_QUEUES_MAX]; /* by queue, once it is set up */
+    /* modern */
+    struct virtio_pci_region common, isr, config, notify;
+    uint32_t notify_multiplier; /* bytes */
+    uint8_t
+        window; /* §4.1.4.9: the capability through which registers are reached; 0 = in memory */
+    uint32_t doorbell[VIRTIO_PCI_QUEUES_MAX]; /* by queue, once it is set up: from notify's start */
 
     /* legacy: ports, or the same registers in memory */
     uint16_t port;
@@ -47,6 +54,26 @@ bool virtio_pci_match(const struct pci_function *fn, uint16_t type);
 int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn);
 
 /* ---- between the files of this transport ---- */
+
+/* Access registers at `offset` of a region, by their natural width of 1, 2 or 4 bytes. */
+uint32_t virtio_pci_read(const struct virtio_pci *vp, const struct virtio_pci_region *region,
+                         uint32_t offset, unsigned bytes);
+void virtio_pci_write(const struct virtio_pci *vp, const struct virtio_pci_region *region,
+                      uint32_t offset, unsigned bytes, uint32_t value);
+
+/*
+ * Find the first usable capability of that type: cap_bytes long at least, naming min_bytes at a multiple of align, in
+ * memory that can be reached, or with vp->window in any BAR there is. len 0 in the answer: there is none.
+ */
+struct virtio_pci_need {
+    uint8_t type, cap_bytes;
+    uint32_t min_bytes, align;
+};
+struct virtio_pci_region virtio_pci_find(const struct virtio_pci *vp,
+                                         const struct virtio_pci_need *need);
+
+/* Find the window: the configuration access capability (§4.1.4.9). 0 = none. */
+uint8_t virtio_pci_find_window(const struct pci_function *fn);
 
 /* Find and map the modern registers. 0, or -ENODEV. */
 int virtio_pci_modern_open(struct virtio_pci *vp);

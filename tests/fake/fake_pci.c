@@ -139,8 +139,19 @@ static struct fake_pci_fn *addressed(const struct fake_pci *m)
                : NULL;
 }
 
+static uint32_t config_read(struct fake_pci_fn *fn, unsigned at, unsigned bytes)
+{
+    uint32_t v = 0;
+
+    if (!fn->hook_read || !fn->hook_read(fn, at, bytes, &v))
+        memcpy(&v, fn->config + at, bytes);
+    return v;
+}
+
 static void config_write(struct fake_pci_fn *fn, unsigned at, unsigned bytes, uint32_t v)
 {
+    if (fn->hook_write && fn->hook_write(fn, at, bytes, v))
+        return;
     const uint16_t decoding = fake_pci_get16(fn, COMMAND) & (COMMAND_IO | COMMAND_MEMORY);
 
     if (at >= BAR0 && at < BAR0 + 4 * FAKE_PCI_BARS && decoding &&
@@ -156,15 +167,13 @@ static void config_write(struct fake_pci_fn *fn, unsigned at, unsigned bytes, ui
 static uint32_t port_read(void *arg, uint64_t offset, unsigned bytes)
 {
     struct fake_pci *m = arg;
-    const struct fake_pci_fn *fn = addressed(m);
-    uint32_t v = 0;
+    struct fake_pci_fn *fn = addressed(m);
 
     if (offset < 4)
         return bytes == 4 ? m->address : UINT32_MAX;
     if (!fn)
         return UINT32_MAX;
-    memcpy(&v, fn->config + (m->address & 0xfc) + offset - 4, bytes);
-    return v;
+    return config_read(fn, (m->address & 0xfc) + (unsigned)offset - 4, bytes);
 }
 
 static void port_write(void *arg, uint64_t offset, unsigned bytes, uint32_t v)
@@ -201,14 +210,9 @@ static struct fake_pci_fn *in_ecam(const struct fake_pci *m, uint64_t offset)
 
 static uint32_t ecam_read(void *arg, uint64_t offset, unsigned bytes)
 {
-    const struct fake_pci_fn *fn = in_ecam(arg, offset);
-    uint32_t v = UINT32_MAX;
+    struct fake_pci_fn *fn = in_ecam(arg, offset);
 
-    if (fn) {
-        v = 0;
-        memcpy(&v, fn->config + (offset & 0xff), bytes);
-    }
-    return v;
+    return fn ? config_read(fn, offset & 0xff, bytes) : UINT32_MAX;
 }
 
 static void ecam_write(void *arg, uint64_t offset, unsigned bytes, uint32_t v)

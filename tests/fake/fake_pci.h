@@ -43,6 +43,10 @@ struct fake_pci_fn {
     struct fake_msix_entry msix[FAKE_MSIX_MAX];
     uint16_t msix_count;
 
+    /* What else an access to configuration space does. False: nothing, it is an ordinary one. May be NULL. */
+    bool (*hook_read)(struct fake_pci_fn *fn, unsigned at, unsigned bytes, uint32_t *value);
+    bool (*hook_write)(struct fake_pci_fn *fn, unsigned at, unsigned bytes, uint32_t value);
+
     struct fake_pci *machine; /* set by fake_pci_add() */
     void *owner;              /* for the device behind the BARs */
 };
