@@ -40,8 +40,8 @@ static struct fake_mmio_queue *selected(struct fake_mmio *m)
 
 static uint32_t queue_num_max(struct fake_mmio *m)
 {
-    if (m->fault == FAKE_MMIO_MAX_65536)
-        return 65536;
+    if (m->fault == FAKE_MMIO_MAX_HUGE)
+        return 65536 + 64;
     return m->vdev.transport.queue_max_size(&m->vdev.dev, (uint16_t)m->queue_sel);
 }
 

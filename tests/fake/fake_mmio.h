@@ -17,7 +17,7 @@ enum fake_mmio_fault {
     FAKE_MMIO_VERSION_3,
     FAKE_MMIO_QUEUE_BUSY, /* QueueReady, or QueuePFN, isn't 0 before the driver has written it */
     FAKE_MMIO_QUEUE_NOT_READY, /* … and stays 0 afterwards */
-    FAKE_MMIO_MAX_65536,       /* QueueNumMax has more than 16 bits */
+    FAKE_MMIO_MAX_HUGE,        /* QueueNumMax has more than 16 bits, and the lower ones would do */
     FAKE_MMIO_LINE_STUCK,      /* InterruptStatus is never cleared */
     FAKE_MMIO_STATUS_ONES,     /* InterruptStatus reads as all ones */
 };

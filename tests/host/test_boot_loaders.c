@@ -172,6 +172,30 @@ static void a_tag_of_an_impossible_size_ends_the_list(void **state)
     }
 }
 
+static void a_last_tag_that_leaves_the_block_is_not_read(void **state)
+{
+    (void)state;
+    add_mmap(24);
+    add_tag(MB2_CMDLINE, "text", 5)->size = le32_make(8 + 64);
+    assert_int_equal(read_as(BOOT_MAGIC_MULTIBOOT2), 0);
+    assert_string_equal(info.cmdline, "");
+}
+
+/* The copy is made at the top of memory: here the loader has left its block there. */
+static void the_copy_never_lands_on_the_block(void **state)
+{
+    uint8_t *const top = machine + MACHINE_BYTES - PAGE;
+    const struct span image = {(uintptr_t)machine + 16 * PAGE, (uintptr_t)machine + 32 * PAGE};
+    (void)state;
+    add_mmap(24);
+    for (uint32_t i = 0; i < 4; i++)
+        add_module(80 + i, 10, "no end", 6); /* words would keep the page by themselves */
+    memcpy(top, machine, PAGE);
+    assert_int_equal(boot_info_read(&info, BOOT_MAGIC_MULTIBOOT2, phys(top), image), 0);
+    assert_true((uintptr_t)info.cmdline < (uintptr_t)top);
+    assert_int_equal(info.module_count, 4);
+}
+
 static void a_string_that_doesnt_end_in_its_tag_is_none(void **state)
 {
     (void)state;
@@ -286,6 +310,8 @@ int main(void)
         TEST(an_old_root_pointer_will_do_and_a_short_one_wont),
         TEST(without_a_map_the_two_sizes_serve),
         TEST(a_tag_of_an_impossible_size_ends_the_list),
+        TEST(a_last_tag_that_leaves_the_block_is_not_read),
+        TEST(the_copy_never_lands_on_the_block),
         TEST(a_string_that_doesnt_end_in_its_tag_is_none),
         TEST(map_entries_may_be_longer_but_not_shorter),
         TEST(an_empty_block_says_nothing_about_memory),

@@ -129,6 +129,12 @@ static void a_bar_that_finds_no_room_stays_without_an_address(void **state)
     assert_int_equal(pci_place_bars(access, WINDOW, MIB), 2);
     assert_int_equal(base_of(&fns[0], 2), 0);
     assert_int_equal(base_of(&fns[1], 0), WINDOW + 4 * KIB);
+    start();
+    add_bar(add(0, 0, 1), 0, 4 * KIB, false, 0);
+    add_bar(&fns[0], 2, MIB, true, 0);
+    assert_int_equal(pci_place_bars(access, WINDOW, MIB + 4 * KIB),
+                     1); /* starts in it, ends outside */
+    assert_int_equal(base_of(&fns[0], 2), 0);
     assert_int_equal(pci_place_bars(access, 0, MIB), 0);
     assert_int_equal(pci_place_bars(access, 0x100000000, MIB), 0);
 }
@@ -140,7 +146,7 @@ static void bridges_get_a_bus_and_a_window_round_what_is_behind_them(void **stat
     fake_pci_make_bridge(add(0, 0, 1), 0);
     fake_pci_make_bridge(add(1, 1, 0), 0);
     add_bar(add(2, 2, 0), 4, 16 * KIB, true, 0);
-    fake_pci_make_bridge(add(3, 0, 2), 0); /* with nothing behind */
+    fake_pci_make_bridge(add(3, 0, 4), 0); /* with nothing behind */
     add_bar(add(4, 0, 3), 0, 4 * KIB, false, 0);
 
     assert_int_equal(pci_place_bars(access, WINDOW, 16 * MIB), 2);

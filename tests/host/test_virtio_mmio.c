@@ -186,7 +186,7 @@ static void queues_of_any_offered_size_are_set_up(void **state)
 static void a_queue_that_lies_is_refused(void **state)
 {
     static const enum fake_mmio_fault faults[] = {FAKE_MMIO_QUEUE_BUSY, FAKE_MMIO_QUEUE_NOT_READY,
-                                                  FAKE_MMIO_MAX_65536};
+                                                  FAKE_MMIO_MAX_HUGE};
     static const enum fake_fault sizes[] = {FAKE_QUEUE_SIZE_ZERO, FAKE_QUEUE_SIZE_ODD,
                                             FAKE_QUEUE_SIZE_HUGE, FAKE_QUEUE_REFUSED};
     (void)state;
@@ -203,6 +203,17 @@ static void a_queue_that_lies_is_refused(void **state)
             assert_true(open_queue(0, 0) < 0);
             finish();
         }
+    }
+}
+
+static void a_queue_larger_than_offered_is_not_set_up(void **state)
+{
+    const struct virtio_queue_mem mem = {4096, 8192, 12288, 2 * SIZE};
+    (void)state;
+    for (uint32_t version = 1; version <= 2; version++) {
+        negotiate(version);
+        assert_int_equal(vm.dev.transport->queue_setup(&vm.dev, 0, &mem, VIRTIO_NO_VECTOR), -EIO);
+        finish();
     }
 }
 
@@ -436,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_place_that_is_too_small_odd_or_out_of_reach_is_refused),
         cmocka_unit_test(queues_of_any_offered_size_are_set_up),
         cmocka_unit_test(a_queue_that_lies_is_refused),
+        cmocka_unit_test(a_queue_larger_than_offered_is_not_set_up),
         cmocka_unit_test(the_configuration_is_read_in_natural_widths),
         cmocka_unit_test(a_generation_that_never_settles_is_an_error),
         cmocka_unit_test(a_reset_that_never_ends_is_given_up),
