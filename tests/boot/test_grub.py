@@ -53,6 +53,12 @@ def test_the_disc_that_make_builds_boots(boot, wire):
     assert guest.wait_for(r"\] info vnet: net0: ")
 
 
+def test_the_disc_that_make_builds_boots_under_uefi(boot, wire):
+    guest = boot("iperf.iso", wire, machine="q35", mem=128, qemu=["-bios", OVMF])
+
+    assert guest.wait_for(r"\] info vnet: net0: ", timeout=60)
+
+
 def test_make_iso_takes_a_command_line(boot, tmp_path):
     out = tmp_path / "hello.iso"
     subprocess.run([ROOT / "tools/mkiso.sh", image_path("hello"), out, "log=info", "--", "17"], check=True,
