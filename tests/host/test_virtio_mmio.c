@@ -263,7 +263,7 @@ static void a_device_that_is_gone_is_seen(void **state)
     (void)state;
     negotiate(2);
     fake->vdev.fault = FAKE_GONE;
-    assert_true(virtio_needs_reset(&vm.dev));
+    assert_int_equal(vm.dev.transport->get_status(&vm.dev), VIRTIO_S_GONE);
     assert_int_equal(virtio_reset(&vm.dev), -ENODEV);
     fake->vdev.fault = FAKE_HONEST;
     finish();
