@@ -1,10 +1,12 @@
 #include "boot/buses.h"
 
+#include "arch/x86_64/cpu.h"
 #include "arch/x86_64/firmware.h"
 #include "arch/x86_64/paging.h"
 #include "drivers/pci/pci.h"
 #include "drivers/pci/pci_ecam.h"
 #include "drivers/pci/pci_place.h"
+#include "drivers/qemu/fw_cfg.h"
 #include "drivers/virtio/mmio.h"
 #include "drivers/virtio_net/vnet.h"
 #include "lib/acpi_devices.h"
@@ -15,6 +17,16 @@
 enum { ACPI_MMIO_MAX = 32 };
 
 static struct virtio_mmio_place places[OPT_MMIO_MAX + ACPI_MMIO_MAX];
+
+/* QEMU's microvm has no ACPI if told so, and tells a multiboot kernel nothing: it has told its own device, though. */
+static void ask_qemu(struct options *opt)
+{
+    char text[4096];
+
+    if (!firmware.found && opt->mmio_count == 0 && cpu_facts.hypervisor[0] &&
+        fw_cfg_cmdline(text, sizeof(text)))
+        options_pick_mmio(opt, text);
+}
 
 /* Lines named like this are edge-triggered, as on an ISA bus: that is what Linux takes them for. */
 static size_t mmio_by_options(const struct options *opt)
@@ -79,11 +91,13 @@ static const struct pci_access *pci_by_memory(void)
     return access;
 }
 
-const struct vnet_buses *boot_buses(const struct options *opt)
+const struct vnet_buses *boot_buses(struct options *opt)
 {
     static struct vnet_buses buses = {.mmio = places};
 
     buses.pci = pci_ports_present() ? &pci_ports : pci_by_memory();
+    if (!buses.pci)
+        ask_qemu(opt);
     buses.mmio_count = mmio_by_acpi(mmio_by_options(opt));
     return &buses;
 }

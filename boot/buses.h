@@ -5,7 +5,7 @@
 struct options;
 struct vnet_buses;
 
-/* Find out. The answer is this file's, for good. */
-const struct vnet_buses *boot_buses(const struct options *opt);
+/* Find out. The answer is this file's, for good. opt->mmio gets what a hypervisor says elsewhere. */
+const struct vnet_buses *boot_buses(struct options *opt);
 
 #endif

@@ -9,7 +9,7 @@
 #include "lib/options.h"
 #include "net/net.h"
 
-void boot_network(const struct options *opt)
+void boot_network(struct options *opt)
 {
     struct netdev *nics[OPT_NICS_MAX];
     const size_t count = vnet_probe_all(nics, OPT_NICS_MAX, &opt->vnet, boot_buses(opt));

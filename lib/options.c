@@ -452,6 +452,15 @@ int options_parse(struct options *opt, char *text)
     return p.err;
 }
 
+void options_pick_mmio(struct options *opt, char *text)
+{
+    static const char key[] = "virtio_mmio.device=";
+    for (char *word; (word = cmdline_word(&text));) {
+        if (strncmp(word, key, sizeof(key) - 1) == 0 && opt->mmio_count < OPT_MMIO_MAX)
+            opt->mmio_count += !opt_value_mmio(&opt->mmio[opt->mmio_count], word + sizeof(key) - 1);
+    }
+}
+
 struct printer {
     void (*put)(void *arg, const char *text);
     void *arg;

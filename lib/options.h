@@ -107,6 +107,12 @@ void options_defaults(struct options *opt);
  */
 int options_parse(struct options *opt, char *text);
 
+/*
+ * Pick the virtio_mmio.device= words out of a command line that isn't ours, as a hypervisor leaves it; the rest, and words
+ * that make no sense, are passed over. They are added to opt->mmio. `text` is changed.
+ */
+void options_pick_mmio(struct options *opt, char *text);
+
 /* Print the table as Markdown through `put`, piece by piece (docs/options.md). */
 void options_markdown(void (*put)(void *arg, const char *text), void *arg);
 

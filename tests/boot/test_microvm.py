@@ -54,6 +54,15 @@ def test_a_nic_found_by_the_command_line_works(boot, net, machine, transport):
     check_echo(net, 8 * MIB)
 
 
+def test_what_qemu_tells_its_own_device_is_enough(boot, net):
+    """A multiboot kernel's command line lacks what QEMU adds for others."""
+    guest = boot("iperf", net, machine="microvm,acpi=off", model=MMIO)
+    guest.ready()
+
+    interrupts_come(net, guest)
+    check_echo(net, 4 * MIB)
+
+
 def test_what_qemu_adds_to_a_pvh_command_line_is_enough(boot, net, tmp_path):
     guest = boot(pvh_only(tmp_path, "iperf"), net, machine="microvm,acpi=off", model=MMIO)
     guest.ready()

@@ -516,6 +516,23 @@ static void mmio_devices_that_make_no_sense_are_refused(void **state)
     assert_int_equal(opt.mmio_count, OPT_MMIO_MAX);
 }
 
+static void mmio_devices_are_picked_out_of_somebody_elses_words(void **state)
+{
+    char theirs[] = "ip=nonsense virtio_mmio.device=512@0xfeb00e00:12 -- virtio_mmio.device=bad "
+                    "virtio_mmio.device=512@0xfeb00c00:11";
+    char many[2048] = "";
+    (void)state;
+    assert_int_equal(parse(""), 0);
+    options_pick_mmio(&opt, theirs);
+    assert_int_equal(opt.mmio_count, 2);
+    assert_int_equal(opt.mmio[1].irq, 11);
+    for (unsigned i = 0; i < OPT_MMIO_MAX; i++)
+        strcat(many, "virtio_mmio.device=512@0xfeb00000:5 ");
+    options_pick_mmio(&opt, many);
+    assert_int_equal(opt.mmio_count, OPT_MMIO_MAX);
+    assert_int_equal(warnings + errors, 0);
+}
+
 /* ---- words that are not options ---- */
 
 static void a_loaders_image_path_is_skipped(void **state)
@@ -646,6 +663,7 @@ int main(void)
         cmocka_unit_test(a_key_given_twice_warns_and_the_last_counts),
         cmocka_unit_test(mmio_devices_are_collected_in_linuxs_words),
         cmocka_unit_test(mmio_devices_that_make_no_sense_are_refused),
+        cmocka_unit_test(mmio_devices_are_picked_out_of_somebody_elses_words),
         cmocka_unit_test(a_loaders_image_path_is_skipped),
         cmocka_unit_test(words_behind_two_dashes_are_the_programs),
         cmocka_unit_test(too_many_program_words_are_refused),
