@@ -1,7 +1,8 @@
 /*
  * From the loader's 32-bit protected mode to 64-bit C.
  *
- * Multiboot 0.6.96 §3.2 promises little: EAX, EBX, flat segments, paging off. Nothing else is relied on: not a
+ * Multiboot 0.6.96 §3.2 promises little: EAX, EBX, flat segments, paging off; Multiboot 2.0 §3.3 and PVH
+ * promise the same, PVH without EAX. Nothing else is relied on: not a
  * stack, not a valid GDT register, not a cleared .bss, not where the loader left its information, which is
  * only pointed to here; lib/boot_info.c reads it before any memory is given out.
  *
@@ -12,6 +13,8 @@
 /* Bit 0: modules on page boundaries. Bit 1: memory information. Bit 16: the address fields are valid; they
  * are what makes a loader that only knows ELF32 take this ELF64. */
 #define MULTIBOOT_FLAGS 0x00010003
+
+#define PVH_MAGIC 0x336ec578 /* BOOT_MAGIC_PVH */
 
 #define CR0_PE 0x00000001
 #define CR0_MP 0x00000002
@@ -48,8 +51,40 @@ multiboot_header:
     .long image_limit
     .long entry32
 
+/* Multiboot 2.0 §3.1: the same facts as tags, each on an 8-byte boundary. */
+#define MULTIBOOT2_MAGIC 0xe85250d6
+#define MULTIBOOT2_BYTES (multiboot2_end - multiboot2_header)
+    .align 8
+multiboot2_header:
+    .long MULTIBOOT2_MAGIC
+    .long 0 /* i386 */
+    .long MULTIBOOT2_BYTES
+    .long -(MULTIBOOT2_MAGIC + MULTIBOOT2_BYTES)
+    .word 2, 0 /* where to load */
+    .long 24
+    .long multiboot2_header
+    .long image_start
+    .long load_end
+    .long image_limit
+    .word 3, 0 /* where to enter */
+    .long 12
+    .long entry32
+    .align 8
+    .word 0, 0 /* end */
+    .long 8
+multiboot2_end:
+
+/* Xen's ELF note 18, XEN_ELFNOTE_PHYS32_ENTRY: what PVH loaders look for. */
+    .section .note.pvh, "a", @note
+    .align 4
+    .long 4, 4, 18
+    .asciz "Xen"
+    .long pvh_entry32
+
     .section .text.entry, "ax", @progbits
     .code32
+pvh_entry32:
+    movl $PVH_MAGIC, %eax
     .globl entry32
 entry32:
     cli

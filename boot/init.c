@@ -23,7 +23,6 @@
 #include "lib/counters.h"
 #include "lib/image_end.h"
 #include "lib/log.h"
-#include "lib/multiboot1.h"
 #include "lib/newlib/posix_thread.h"
 #include "lib/newlib/signals.h"
 #include "lib/newlib/system.h"
@@ -73,9 +72,7 @@ static _Noreturn void give_up(const char *why)
 
 static void read_loader(uint32_t magic, uint32_t info_addr, struct span image)
 {
-    if (magic != MULTIBOOT1_MAGIC)
-        give_up("started by an unknown loader: multiboot 1 is understood");
-    switch (boot_info_multiboot1(&boot_info, info_addr, image)) {
+    switch (boot_info_read(&boot_info, magic, info_addr, image)) {
     case 0:
         break;
     case -E2BIG:
@@ -84,6 +81,8 @@ static void read_loader(uint32_t magic, uint32_t info_addr, struct span image)
         image_end(EXIT_BAD_OPTION);
     case -EFBIG:
         give_up("a module is larger than the machine's memory: give it more (-m)");
+    case -ENOTSUP:
+        give_up("started by an unknown loader: multiboot 1 and 2 and PVH are understood");
     case -ENODATA:
         give_up("the loader told nothing about memory");
     default:

@@ -2,16 +2,17 @@
 
 #include <string.h>
 
+#include "boot/buses.h"
 #include "drivers/netdev.h"
 #include "drivers/virtio_net/vnet.h"
 #include "lib/log.h"
 #include "lib/options.h"
 #include "net/net.h"
 
-void boot_network(const struct options *opt)
+void boot_network(struct options *opt)
 {
     struct netdev *nics[OPT_NICS_MAX];
-    const size_t count = vnet_probe_all(nics, OPT_NICS_MAX, &opt->vnet);
+    const size_t count = vnet_probe_all(nics, OPT_NICS_MAX, &opt->vnet, boot_buses(opt));
     if (count == 0)
         log_warn("boot", "no network device found");
 

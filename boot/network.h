@@ -7,12 +7,12 @@ struct options;
 /*
  * Find the NICs, start lwIP, attach each NIC. Always returns: what is missing or broken gets a line of warning.
  */
-void boot_network(const struct options *opt);
+void boot_network(struct options *opt);
 
 /*
  * The same under the name that init.c calls, weakly. The link gives it a value (--defsym) for images with
  * network; without one, the linker drops lwIP and the drivers, as nothing refers to them.
  */
-void image_network(const struct options *opt) __attribute__((weak));
+void image_network(struct options *opt) __attribute__((weak));
 
 #endif

@@ -132,6 +132,15 @@ static const struct table_header *table_at(acpi_view view, uint64_t phys, bool c
     return header;
 }
 
+const uint8_t *acpi_table_body(acpi_view view, uint64_t phys, size_t *len)
+{
+    const struct table_header *table = table_at(view, phys, true);
+    if (!table)
+        return NULL;
+    *len = le32_get(table->length) - sizeof(*table);
+    return (const uint8_t *)(table + 1);
+}
+
 static bool has_signature(const struct table_header *table, const char *signature)
 {
     return memcmp(table->signature, signature, sizeof(table->signature)) == 0;
@@ -210,6 +219,7 @@ struct acpi_facts acpi_read(acpi_view view, uint64_t rsdp)
     if (fadt && le32_get(fadt->length) >= FADT_V1_BYTES)
         read_fadt(&facts, fadt);
     facts.mcfg = find_table(view, root, "MCFG");
+    facts.madt = find_table(view, root, "APIC");
     return facts;
 }
 

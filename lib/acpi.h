@@ -27,6 +27,7 @@ struct acpi_facts {
     uint8_t century_reg; /* CMOS index of the century; 0 = none */
     uint64_t dsdt;       /* physical address */
     uint64_t mcfg;       /* physical address of the PCI ECAM table; 0 = none */
+    uint64_t madt;       /* likewise of the interrupt controllers' */
 };
 
 /* Look for the root pointer in the EBDA and the BIOS area (§5.2.5.1). Returns its physical address or 0. */
@@ -40,5 +41,8 @@ struct acpi_facts acpi_read(acpi_view view, uint64_t rsdp);
  * Returns 0, or -ENOENT when there is no readable \_S5.
  */
 int acpi_s5_types(acpi_view view, const struct acpi_facts *facts, uint8_t *type_a, uint8_t *type_b);
+
+/* A table's bytes behind its header, if header and sum make sense: *len of them. NULL otherwise. */
+const uint8_t *acpi_table_body(acpi_view view, uint64_t phys, size_t *len);
 
 #endif

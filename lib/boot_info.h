@@ -28,7 +28,7 @@ struct boot_module {
 };
 
 struct boot_info {
-    const char *loader;    /* how we were started: "multiboot 1" */
+    const char *loader;    /* how we were started: "multiboot 1", "multiboot 2", "PVH" */
     struct span_list ram;  /* all usable memory, our image and the modules included; page aligned */
     struct span_list free; /* ram that may be given out; page aligned, without page 0 */
     char *cmdline;         /* NUL-terminated, in memory of our own; may be written to */
@@ -41,15 +41,29 @@ struct boot_info {
 /* This image's own, filled by boot/init.c before anything else runs. */
 extern struct boot_info boot_info;
 
+/* Which protocol it was: what entry.S found in EAX, or put there. */
+enum {
+    BOOT_MAGIC_MULTIBOOT1 = 0x2badb002, /* Multiboot 0.6.96 §3.2 */
+    BOOT_MAGIC_MULTIBOOT2 = 0x36d76289, /* Multiboot 2.0 §3.3 */
+    BOOT_MAGIC_PVH = 0x336ec578,        /* the start information's own first word */
+};
+
 /*
- * Read a multiboot 1 information block (Multiboot 0.6.96 §3.3).
+ * Read the loader's information.
  *
+ *   magic   BOOT_MAGIC_…
  *   addr    physical address of the block, as handed over in EBX
  *   image   what our own image takes, .bss included
  *
- * Returns 0; -E2BIG when the command line or a module's is longer than BOOT_TEXT_MAX; -EFBIG when a module doesn't lie in memory;
+ * Returns 0; -ENOTSUP for another magic; -E2BIG when the command line or a module's is longer than BOOT_TEXT_MAX; -EFBIG when a
+ * module doesn't lie in memory;
  * -ENODATA when the loader says nothing about memory; -ENOMEM when no memory is left to copy to.
  */
+int boot_info_read(struct boot_info *info, uint32_t magic, uint32_t addr, struct span image);
+
+/* The readers, one for each protocol; *info has been cleared. */
 int boot_info_multiboot1(struct boot_info *info, uint32_t addr, struct span image);
+int boot_info_multiboot2(struct boot_info *info, uint32_t addr, struct span image);
+int boot_info_pvh(struct boot_info *info, uint32_t addr, struct span image);
 
 #endif

@@ -4,8 +4,6 @@
 
 #include "lib/types.h"
 
-enum { MULTIBOOT1_MAGIC = 0x2badb002 }; /* in EAX at entry */
-
 enum multiboot1_flags {
     MB1_HAS_MEM = 1 << 0,
     MB1_HAS_CMDLINE = 1 << 2,

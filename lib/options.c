@@ -18,7 +18,8 @@ enum kind {
     KIND_DNS,
     KIND_HOSTNAME,
     KIND_CHOICE,
-    KIND_RXBUF
+    KIND_RXBUF,
+    KIND_MMIO
 };
 enum group { GROUP_NETWORK, GROUP_IMAGE, GROUP_VNET };
 
@@ -32,6 +33,7 @@ struct option_row {
     const char *key;
     enum kind kind;
     enum group group;
+    bool repeats;                 /* may be given several times, and each counts */
     bool per_nic;                 /* may be written netN.key; offset is in struct opt_nic */
     uint16_t offset;              /* of the member, in struct options or struct opt_nic */
     uint16_t width;               /* bytes of the member, for KIND_CHOICE */
@@ -119,6 +121,15 @@ static const struct option_row rows[] = {
      .allowed = "error, warn, info, debug",
      .initial = "info",
      .help = "How much is written to the console."},
+    {.key = "virtio_mmio.device",
+     .kind = KIND_MMIO,
+     .group = GROUP_IMAGE,
+     .repeats = true,
+     .allowed = "SIZE@BASE:IRQ[:ID] such as 512@0xfeb00000:5, up to 32 times",
+     .otherwise = "from ACPI",
+     .help = "Where a virtio-mmio device is, in Linux's words: as hypervisors write it that have "
+             "no ACPI. It may be "
+             "given several times; an empty place is skipped."},
     FEATURE("mrg", OPT_F_MRG, "on", "MRG_RXBUF: a large frame may fill several receive buffers."),
     FEATURE("csum", OPT_F_CSUM, "on", "CSUM: the device completes checksums of what is sent."),
     FEATURE(
@@ -276,6 +287,12 @@ static const char *store(struct options *opt, struct found at, const char *text)
         return opt_value_hostname(member, text);
     case KIND_RXBUF:
         return opt_value_rxbuf(member, text);
+    case KIND_MMIO:
+        if (opt->mmio_count == OPT_MMIO_MAX)
+            return "one too many";
+        why = opt_value_mmio(&opt->mmio[opt->mmio_count], text);
+        opt->mmio_count += !why;
+        return why;
     case KIND_CHOICE:
         break;
     }
@@ -357,7 +374,7 @@ static void parse_word(struct parse *p, char *word)
         return;
     }
     const uint64_t bit = 1ULL << (at.row - rows);
-    if (p->given[at.nic] & bit)
+    if ((p->given[at.nic] & bit) && !at.row->repeats)
         log_warn("options", "%s given twice; the last one counts", word);
     p->given[at.nic] |= bit;
 
@@ -433,6 +450,15 @@ int options_parse(struct options *opt, char *text)
     for (unsigned nic = 0; nic < OPT_NICS_MAX; nic++)
         check_gateways(&p, nic);
     return p.err;
+}
+
+void options_pick_mmio(struct options *opt, char *text)
+{
+    static const char key[] = "virtio_mmio.device=";
+    for (char *word; (word = cmdline_word(&text));) {
+        if (strncmp(word, key, sizeof(key) - 1) == 0 && opt->mmio_count < OPT_MMIO_MAX)
+            opt->mmio_count += !opt_value_mmio(&opt->mmio[opt->mmio_count], word + sizeof(key) - 1);
+    }
 }
 
 struct printer {

@@ -10,7 +10,13 @@
 
 #include "lib/types.h"
 
-enum { OPT_NICS_MAX = 8, OPT_DNS_MAX = 2, OPT_HOSTNAME_MAX = 63, OPT_ARGV_MAX = 64 };
+enum {
+    OPT_NICS_MAX = 8,
+    OPT_DNS_MAX = 2,
+    OPT_HOSTNAME_MAX = 63,
+    OPT_ARGV_MAX = 64,
+    OPT_MMIO_MAX = 32
+};
 
 enum opt_ip_mode { OPT_IP_AUTO /* ip: dhcp; ip6: SLAAC */, OPT_IP_OFF, OPT_IP_STATIC };
 
@@ -70,12 +76,20 @@ struct opt_vnet {
     enum opt_poll poll;
 };
 
+/* A virtio-mmio device, as Linux words it: <size>@<base>:<irq>[:<id>]; the id is ignored. */
+struct opt_mmio {
+    uint64_t size, base; /* bytes; base is aligned to 4 and base + size doesn't wrap */
+    uint32_t irq;
+};
+
 struct options {
     struct opt_nic nic[OPT_NICS_MAX];
     struct opt_addr dns[OPT_DNS_MAX];
     char hostname[OPT_HOSTNAME_MAX + 1];
     uint8_t log_level; /* enum log_level */
     struct opt_vnet vnet;
+    struct opt_mmio mmio[OPT_MMIO_MAX];
+    size_t mmio_count;
     int argc;                     /* program's own words, argv[0] = "ringlet" first */
     char *argv[OPT_ARGV_MAX + 2]; /* point into the parsed text; NULL-terminated */
 };
@@ -92,6 +106,12 @@ void options_defaults(struct options *opt);
  * Returns 0; -EINVAL after logging every bad value; -E2BIG, logged, for more than OPT_ARGV_MAX program words.
  */
 int options_parse(struct options *opt, char *text);
+
+/*
+ * Pick the virtio_mmio.device= words out of a command line that isn't ours, as a hypervisor leaves it; the rest, and words
+ * that make no sense, are passed over. They are added to opt->mmio. `text` is changed.
+ */
+void options_pick_mmio(struct options *opt, char *text);
 
 /* Print the table as Markdown through `put`, piece by piece (docs/options.md). */
 void options_markdown(void (*put)(void *arg, const char *text), void *arg);

@@ -1,5 +1,6 @@
 #include "lib/options_value.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/ip_text.h"
@@ -245,4 +246,51 @@ const char *opt_check_gw6(const struct opt_nic *nic)
         same_network(nic->gw6, ip->addr, ip->prefix))
         return NULL;
     return "neither link-local nor on the network of this host's address";
+}
+
+/*
+ * A number as Linux's memparse() reads it: decimal, 0x…, or octal with a leading 0; then perhaps K, M or G.
+ * *at moves behind it. False when there is none, or it is too large.
+ */
+static bool take_size(const char **at, uint64_t *out)
+{
+    static const char units[] = "KMG";
+    char *end;
+
+    if (**at < '0' || **at > '9')
+        return false;
+    *out = strtoull(*at, &end, 0);
+    if (*out == UINT64_MAX) /* too large, or as good as */
+        return false;
+    const char *unit = *end ? strchr(units, *end & ~0x20) : NULL;
+    const unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (*out << shift >> shift != *out)
+        return false;
+    *out <<= shift;
+    *at = unit ? end + 1 : end;
+    return true;
+}
+
+const char *opt_value_mmio(struct opt_mmio *out, const char *text)
+{
+    struct opt_mmio v;
+    uint64_t irq, id;
+
+    if (!take_size(&text, &v.size) || *text++ != '@' || !take_size(&text, &v.base) ||
+        *text++ != ':' || !take_size(&text, &irq))
+        return "not of that form";
+    if (*text == ':') {
+        text++;
+        if (!take_size(&text, &id))
+            return "not of that form";
+    }
+    if (*text)
+        return "not of that form";
+    if (v.size < 256 || v.base % 4 != 0 || v.base > UINT64_MAX - v.size)
+        return "no place for registers";
+    if (irq > UINT16_MAX)
+        return "no such interrupt";
+    v.irq = (uint32_t)irq;
+    *out = v;
+    return NULL;
 }

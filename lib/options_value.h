@@ -18,6 +18,7 @@ const char *opt_value_dns(struct opt_addr *out,
 const char *opt_value_hostname(char *out, const char *text); /* RFC 1123 §2.1 */
 const char *opt_value_rxbuf(struct opt_vnet *out,
                             const char *text); /* a word or a number of bytes */
+const char *opt_value_mmio(struct opt_mmio *out, const char *text); /* Linux's syntax */
 
 /* The two values of a network interface that must fit each other. NULL, or why the gateway is refused. */
 const char *opt_check_gw4(const struct opt_nic *nic);

@@ -12,6 +12,8 @@ import sys
 
 MAGIC = 0x1BADB002
 HEADER_WITHIN = 8192
+MAGIC2 = 0xE85250D6
+HEADER2_WITHIN = 32768
 ADDRESS_FIELDS = 1 << 16
 PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_NOTE, PT_GNU_STACK = 1, 2, 3, 4, 0x6474E551
 PF_X, PF_W = 1, 2
@@ -73,6 +75,29 @@ def check_multiboot(data, entry, loads):
         need(seg.paddr + seg.memsz <= bss_end, f"segment at {seg.paddr:#x} ends after bss_end_addr")
 
 
+def check_multiboot2(data, entry):
+    """Multiboot 2.0 §3.1: the same facts once more, as tags."""
+    first, _ = find_header(data)
+    for at in range(0, min(HEADER2_WITHIN, len(data)) - 15, 8):
+        magic, arch, length, check = struct.unpack_from("<4I", data, at)
+        if magic == MAGIC2 and arch == 0 and (magic + length + check) & 0xFFFFFFFF == 0:
+            break
+    else:
+        raise Wrong(f"has no multiboot 2 header, 8-aligned, in its first {HEADER2_WITHIN} bytes")
+    tags, end, tag = {}, at + length, at + 16
+    while tag + 8 <= end:
+        kind, _, size = struct.unpack_from("<HHI", data, tag)
+        need(size >= 8, "has a multiboot 2 tag of no size")
+        tags[kind] = data[tag + 8:tag + size]
+        tag += size + 7 & ~7
+    need(0 in tags, "has multiboot 2 tags without an end")
+    need(struct.unpack("<I", tags.get(3, bytes(4)))[0] == entry, "has a multiboot 2 entry that is not the ELF's")
+    addresses = struct.unpack_from("<4I", data, first + 12)
+    header, *rest = struct.unpack("<4I", tags.get(2, bytes(16)))
+    need(rest == list(addresses[1:]) and header - at == addresses[0] - first,
+         "has multiboot 2 addresses that are not multiboot 1's")
+
+
 def notes(data, segments):
     for seg in segments:
         at, end = seg.offset, seg.offset + seg.filesz
@@ -85,13 +110,16 @@ def notes(data, segments):
 
 
 def check_pvh(data, segments, loads):
+    found = False
     for name, kind, desc in notes(data, segments):
         if name != b"Xen\0" or kind != PVH_NOTE:
             continue
+        found = True
         need(len(desc) in (4, 8), "has a PVH note of an odd size")
         entry = int.from_bytes(desc, "little")
         need(any(s.paddr <= entry < s.paddr + s.filesz and s.flags & PF_X for s in loads),
              f"PVH entry {entry:#x} is not in code")
+    need(found, "has no PVH note that a program header leads to")
 
 
 def check_segments(segments, loads):
@@ -112,6 +140,7 @@ def check(path):
     loads = [s for s in segments if s.type == PT_LOAD]
     check_segments(segments, loads)
     check_multiboot(data, entry, loads)
+    check_multiboot2(data, entry)
     check_pvh(data, segments, loads)
 
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Make a BIOS-bootable ISO of an image: GRUB loads it by multiboot and boots at once.
+# Make an ISO of an image that BIOS and UEFI boot: GRUB loads it by multiboot 2, which tells where ACPI is under UEFI.
 #
 #   tools/mkiso.sh IMAGE OUT.iso [WORD…]     the words become the image's command line
 set -euo pipefail
@@ -15,7 +15,7 @@ cp "$image" "$root/boot/"
 cat >"$root/boot/grub/grub.cfg" <<END
 set timeout=0
 menuentry ringlet {
-    multiboot /boot/$(basename "$image") $*
+    multiboot2 /boot/$(basename "$image") $*
 }
 END
 if ! grub-mkrescue -o "$out.new" "$root" >"$work/log" 2>&1; then

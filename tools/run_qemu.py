@@ -57,7 +57,9 @@ def netdev(args):
     else:  # dgram: a folder with the sockets of both ends
         backend = (f"dgram,id=n0,local.type=unix,local.path={rest}/qemu,"
                    f"remote.type=unix,remote.path={rest}/peer")
-    device = ",".join(["virtio-net-pci,netdev=n0,romfile=", *args.device])
+    on_pci = not args.machine.startswith("microvm") or "pcie=on" in args.machine
+    model = ["virtio-net-pci", "romfile="] if on_pci else ["virtio-net-device"]
+    device = ",".join([*model, "netdev=n0", *args.device])
     return ["-netdev", backend, "-device", device]
 
 

@@ -1,23 +1,29 @@
 #include "arch/x86_64/clock.h"
 
+#include <string.h>
+
 #include "arch/x86_64/cpu.h"
 #include "arch/x86_64/irq.h"
 #include "arch/x86_64/lapic.h"
 #include "arch/x86_64/time_refs.h"
 #include "lib/log.h"
 #include "lib/tick_scale.h"
+#include "lib/types.h"
 #include "port/clock.h"
 #include "port/cpu.h"
 
 enum {
     NS_PER_S = 1000000000,
     US_PER_S = 1000000,
-    WINDOW_READS_MAX = 100000, /* a reference that hasn't moved by then doesn't count */
+    WINDOW_READS_MAX = 100000, /* a reference that is so slow is none */
+    STILL_READS_MAX =
+        2000, /* nor is one that hasn't moved at all by then: they tick in less than a µs */
     DISAGREE_PERCENT = 2,
     REFINE_AFTER_US = 1000000, /* 1 µs of error in a reading is then 1 ppm */
     REFINE_TRIES = 100, /* the PIT wraps every 55 ms, which a quiet program may sleep through */
 };
 #define TSC_HZ_GUESS 1000000000ull
+#define LAPIC_HZ_VIRTUAL 1000000000u
 
 /* Time is anchor.ns plus what the TSC has counted since anchor.tsc. The anchor moves when the rate changes. */
 static struct {
@@ -55,6 +61,8 @@ static bool wait_window(const struct time_ref *ref, uint32_t from)
         const uint32_t counted = (ref->read() - from) & ref->mask;
         if (counted >= ticks && counted < ticks * 16)
             return true;
+        if (counted == 0 && i == STILL_READS_MAX)
+            return false;
         if (counted >=
             ticks) /* ran far over: an absent port, or the host took the processor away */
             return false;
@@ -133,6 +141,29 @@ static void measure(bool lapic_wanted)
     refine.tries = tsc_hz != 0 ? REFINE_TRIES : 0;
 }
 
+/*
+ * KVM and QEMU's TCG both let the LAPIC timer run at 1 GHz: the last resort on a machine without a PIT. Not while
+ * the timer goes by the TSC itself.
+ */
+static void measure_by_lapic(void)
+{
+    static const char *const known[] = {"TCGTCGTCGTCG", "KVMKVMKVM"};
+    const struct time_ref ref = {"LAPIC", LAPIC_HZ_VIRTUAL / LAPIC_TIMER_DIVISOR, UINT32_MAX,
+                                 lapic_read};
+    bool is_known = false;
+
+    for (unsigned i = 0; i < ARRAY_COUNT(known); i++)
+        is_known |= strcmp(cpu_facts.hypervisor, known[i]) == 0;
+    if (!is_known || !irq_has_lapic() || cpu_facts.tsc_deadline)
+        return;
+    lapic_timer_start(UINT32_MAX);
+    const struct time_sample from = time_ref_sample(&ref);
+    wait_window(&ref, from.count);
+    tsc_hz = time_ref_rate(&ref, from, time_ref_sample(&ref));
+    lapic_timer_start(0);
+    source = ref.name;
+}
+
 static void find_rates(void)
 {
     const bool lapic_wanted = irq_has_lapic() && !cpu_facts.tsc_deadline && cpu_facts.lapic_hz == 0;
@@ -144,6 +175,8 @@ static void find_rates(void)
         source = "CPUID";
         refine.tries = 0;
     }
+    if (tsc_hz == 0)
+        measure_by_lapic();
     if (tsc_hz == 0) {
         tsc_hz = rtc_tsc_rate();
         source = "RTC";

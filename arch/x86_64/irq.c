@@ -5,6 +5,7 @@
 
 #include "arch/x86_64/cpu_regs.h"
 #include "arch/x86_64/descriptors.h"
+#include "arch/x86_64/ioapic.h"
 #include "arch/x86_64/lapic.h"
 #include "arch/x86_64/pic.h"
 #include "lib/check.h"
@@ -12,7 +13,10 @@
 #include "lib/types.h"
 #include "port/irq.h"
 
-enum { LINE_HANDLERS_MAX = 16 }; /* on all lines together */
+enum {
+    LINE_HANDLERS_MAX = 32, /* on all lines together */
+    LINES_MAX = 32,         /* with a handler */
+};
 
 /* SDM vol. 3A §10.11.1: destination in bits 19:12; fixed delivery, edge. */
 #define MSI_ADDRESS 0xfee00000ull
@@ -28,9 +32,13 @@ static unsigned msi_count;
 
 static struct line_handler {
     struct handler handler;
-    uint8_t line;
+    uint32_t line; /* of the PICs, or GSI of an I/O APIC */
+    bool apic;
 } line_handlers[LINE_HANDLERS_MAX];
 static unsigned line_handler_count;
+
+static uint32_t gsis[LINES_MAX]; /* those that have a vector */
+static unsigned gsi_count;
 
 static void (*timer_handler)(void);
 static uint64_t taken; /* interrupts, all classes */
@@ -38,14 +46,25 @@ static bool have_lapic;
 
 bool irq_dispatch(uint64_t vector);
 
+static void call_handlers(bool apic, uint32_t line)
+{
+    for (unsigned i = 0; i < line_handler_count; i++) {
+        if (line_handlers[i].apic == apic && line_handlers[i].line == line)
+            line_handlers[i].handler.fn(line_handlers[i].handler.arg);
+    }
+}
+
 static void take_line(uint8_t line)
 {
     const bool in_service = pic_in_service(line);
-    for (unsigned i = 0; in_service && i < line_handler_count; i++) {
-        if (line_handlers[i].line == line)
-            line_handlers[i].handler.fn(line_handlers[i].handler.arg);
-    }
+    if (in_service)
+        call_handlers(false, line);
     pic_end(line, in_service);
+}
+
+static void take_gsi(void *arg)
+{
+    call_handlers(true, *(const uint32_t *)arg);
 }
 
 static void take_message(uint64_t vector)
@@ -98,6 +117,8 @@ int irq_init(void)
     pic_init(VECTOR_PIC);
     const int err = lapic_init();
     have_lapic = err == 0;
+    if (have_lapic)
+        ioapic_init();
     irq_enable();
     return err;
 }
@@ -127,19 +148,66 @@ int irq_msi_alloc(irq_handler handler, void *arg, uint64_t *address, uint32_t *d
     return 0;
 }
 
+static int add_line_handler(bool apic, uint32_t line, irq_handler handler, void *arg)
+{
+    if (line_handler_count == LINE_HANDLERS_MAX)
+        return -ENOSPC;
+    line_handlers[line_handler_count] = (struct line_handler){{handler, arg}, line, apic};
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    line_handler_count++;
+    return 0;
+}
+
 int irq_line_attach(uint8_t line, irq_handler handler, void *arg)
 {
     ASSERT(handler);
     /* Timer, keyboard, cascade and the clock's line 8 are no PCI lines, and must stay edge-triggered. */
     if (line >= PIC_LINES || line < 3 || line == 8 || line == 13)
         return -EINVAL;
-    if (line_handler_count == LINE_HANDLERS_MAX)
+    const int err = add_line_handler(false, line, handler, arg);
+    if (!err)
+        pic_unmask_level(line);
+    return err;
+}
+
+/* Give that line a vector, unless it has one. */
+static int route(uint32_t gsi, unsigned how)
+{
+    uint64_t address;
+    uint32_t vector;
+
+    for (unsigned i = 0; i < gsi_count; i++) {
+        if (gsis[i] == gsi)
+            return 0;
+    }
+    if (gsi_count == LINES_MAX)
         return -ENOSPC;
-    line_handlers[line_handler_count] = (struct line_handler){{handler, arg}, line};
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    line_handler_count++;
-    pic_unmask_level(line);
+    gsis[gsi_count] = gsi;
+    const int err = irq_msi_alloc(take_gsi, &gsis[gsi_count], &address, &vector);
+    if (err)
+        return err;
+    if (!ioapic_route(gsi, (uint8_t)vector, (uint8_t)lapic_id(), how & IRQ_EDGE,
+                      how & IRQ_ACTIVE_LOW)) {
+        msi_count--; /* nothing can raise it */
+        return -EINVAL;
+    }
+    gsi_count++;
     return 0;
+}
+
+int irq_gsi_attach(uint32_t gsi, unsigned how, irq_handler handler, void *arg)
+{
+    ASSERT(handler);
+    /* The handler first: a line that is up already interrupts at once, and again until somebody listens. */
+    int err = add_line_handler(true, gsi, handler, arg);
+    if (err)
+        return err;
+    err = route(gsi, how);
+    if (!err)
+        return 0;
+    line_handler_count--;
+    /* Without an I/O APIC the first lines are the PICs'. */
+    return gsi < PIC_LINES && err != -ENOSPC ? irq_line_attach((uint8_t)gsi, handler, arg) : err;
 }
 
 uint64_t irq_count(void)

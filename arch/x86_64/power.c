@@ -1,5 +1,6 @@
 #include "port/power.h"
 
+#include "arch/x86_64/cpu.h"
 #include "arch/x86_64/cpu_regs.h"
 #include "arch/x86_64/firmware.h"
 #include "arch/x86_64/paging.h"
@@ -72,6 +73,24 @@ static void power_off(void)
         pio_write16(known_power_ports[i].port, known_power_ports[i].value);
 }
 
+/*
+ * A virtual machine without ACPI has no power switch. Its hypervisor ends at a reset, or is told to (-no-reboot): by the
+ * keyboard controller where there is one, else by a fault that can't be handled. Bare metal is left halted.
+ */
+static void end_without_acpi(void)
+{
+    enum { KEYBOARD_COMMAND = 0x64, KEYBOARD_RESET = 0xfe };
+    const struct __attribute__((packed)) {
+        uint16_t limit;
+        uint64_t base;
+    } no_idt = {0, 0};
+
+    if (firmware.found || cpu_facts.hypervisor[0] == '\0')
+        return;
+    pio_write8(KEYBOARD_COMMAND, KEYBOARD_RESET);
+    __asm__ volatile("lidt %0; ud2" : : "m"(no_idt));
+}
+
 void power_end(uint8_t status)
 {
     static bool trying; /* a fault on the way must not lead here again and again */
@@ -81,6 +100,7 @@ void power_end(uint8_t status)
     if (!trying) {
         trying = true;
         power_off();
+        end_without_acpi();
     }
     for (;;)
         __asm__ volatile("hlt");

@@ -40,6 +40,11 @@ uint32_t pci_read32(const struct pci_function *fn, uint8_t offset)
     return fn->access->read(fn, offset, 4);
 }
 
+void pci_write8(const struct pci_function *fn, uint8_t offset, uint8_t value)
+{
+    fn->access->write(fn, offset, 1, value);
+}
+
 void pci_write16(const struct pci_function *fn, uint8_t offset, uint16_t value)
 {
     fn->access->write(fn, offset, 2, value);

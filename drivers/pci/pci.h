@@ -20,7 +20,11 @@ enum pci_register {
     PCI_CLASS = 0x0a, /* 16 bits: sub-class, base class */
     PCI_HEADER_TYPE = 0x0e,
     PCI_BAR0 = 0x10,
-    PCI_SECONDARY_BUS = 0x19, /* bridges */
+    PCI_BUS_NUMBERS = 0x18, /* bridges: 32 bits; primary, secondary, subordinate, timer */
+    PCI_SECONDARY_BUS = 0x19,
+    PCI_IO_WINDOW = 0x1c,     /* bridges: 16 bits */
+    PCI_MEMORY_WINDOW = 0x20, /* bridges: 32 bits; first and last MiB, in bits 15:4 and 31:20 */
+    PCI_PREFETCH_WINDOW = 0x24,
     PCI_SUBSYSTEM = 0x2e,
     PCI_CAPABILITIES = 0x34,
     PCI_INTERRUPT_LINE = 0x3c,
@@ -37,7 +41,7 @@ enum pci_capability_id { PCI_CAP_VENDOR = 0x09, PCI_CAP_MSIX = 0x11 };
 
 struct pci_function;
 
-/* How configuration space is reached. offset is aligned to bytes, which is 1, 2 or 4; nobody writes single ones. */
+/* How configuration space is reached. offset is aligned to bytes, which is 1, 2 or 4. */
 struct pci_access {
     uint32_t (*read)(const struct pci_function *fn, uint16_t offset, unsigned bytes);
     void (*write)(const struct pci_function *fn, uint16_t offset, unsigned bytes, uint32_t value);
@@ -45,6 +49,7 @@ struct pci_access {
 
 /* Configuration mechanism #1: ports 0xCF8 and 0xCFC (§3.2.2.3.2). */
 extern const struct pci_access pci_ports;
+bool pci_ports_present(void);
 
 /* §6.2.5.1. size 0: no such BAR (also the upper half of a 64-bit one). base 0: firmware assigned nothing. */
 struct pci_bar {
@@ -74,6 +79,7 @@ void pci_scan(const struct pci_access *access,
 uint8_t pci_read8(const struct pci_function *fn, uint8_t offset);
 uint16_t pci_read16(const struct pci_function *fn, uint8_t offset);
 uint32_t pci_read32(const struct pci_function *fn, uint8_t offset);
+void pci_write8(const struct pci_function *fn, uint8_t offset, uint8_t value);
 void pci_write16(const struct pci_function *fn, uint8_t offset, uint16_t value);
 void pci_write32(const struct pci_function *fn, uint8_t offset, uint32_t value);
 

@@ -26,10 +26,21 @@ static void ports_write(const struct pci_function *fn, uint16_t offset, unsigned
 {
     const uint16_t port = select_register(fn, offset);
 
-    if (bytes == 2)
+    if (bytes == 1)
+        pio_write8(port, (uint8_t)value);
+    else if (bytes == 2)
         pio_write16(port, (uint16_t)value);
     else
         pio_write32(port, value);
 }
 
 const struct pci_access pci_ports = {.read = ports_read, .write = ports_write};
+
+bool pci_ports_present(void)
+{
+    const uint32_t probe = 1u << 31;
+
+    /* What was written reads back (§3.2.2.3.2); a port that nobody has reads as ones. */
+    pio_write32(CONFIG_ADDRESS, probe);
+    return pio_read32(CONFIG_ADDRESS) == probe;
+}

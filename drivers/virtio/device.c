@@ -126,7 +126,7 @@ bool virtio_needs_reset(struct virtio_dev *dev)
 static int read_with_generation(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len)
 {
     for (int i = 0; i < CONFIG_TRIES; i++) {
-        const uint8_t before = dev->transport->config_generation(dev);
+        const uint32_t before = dev->transport->config_generation(dev);
         const int err = dev->transport->config_read(dev, offset, buf, len);
 
         if (err)
@@ -162,4 +162,20 @@ int virtio_config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint3
     if (err == -EAGAIN)
         log_once(LOG_ERROR, "virtio", "%s: its configuration never settles", dev->where);
     return err;
+}
+
+void virtio_read_fields(uint32_t (*read)(void *arg, uint32_t offset, unsigned bytes), void *arg,
+                        uint32_t offset, void *buf, uint32_t len)
+{
+    uint8_t *to = buf;
+    const unsigned width = len == 2 && offset % 2 == 0                 ? 2
+                           : (len == 4 || len == 8) && offset % 4 == 0 ? 4
+                                                                       : 1;
+
+    /* A 64-bit field is read as two halves. */
+    for (uint32_t i = 0; i < len; i += width) {
+        const uint32_t v = read(arg, offset + i, width);
+
+        memcpy(to + i, &v, width);
+    }
 }

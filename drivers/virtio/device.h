@@ -1,7 +1,7 @@
 /*
  * A virtio device as its driver sees it: reset, negotiate, set up queues, start.
  *
- * virtio 1.2, chapters 2, 3 and 4.1. What differs between modern PCI, legacy PCI and (later) MMIO hides
+ * virtio 1.2, chapters 2, 3 and 4. What differs between modern PCI, legacy PCI and MMIO hides
  * behind struct virtio_transport; what is common (the order of §3.1.1, time limits, the status
  * bits) is written once, in device.c.
  *
@@ -27,15 +27,28 @@ struct virtio_queue_mem {
     uint16_t size;                 /* entries */
 };
 
+/* How a device's events reach us; each next one works with less. */
+enum virtio_irqs {
+    VIRTIO_IRQ_PER_QUEUE, /* MSI-X: configuration, and each queue its own */
+    VIRTIO_IRQ_TWO,       /* MSI-X: configuration, and one for all queues */
+    VIRTIO_IRQ_SHARED,    /* MSI-X: one for everything */
+    VIRTIO_IRQ_LINE,      /* INTx, or an MMIO device's line */
+    VIRTIO_IRQ_NONE,      /* nothing works: the poll loop's tick looks */
+    VIRTIO_IRQ_KINDS
+};
+
+/* Called in interrupt context for every event; config: the configuration may have changed, too. */
+typedef void virtio_event(void *arg, bool config);
+
 struct virtio_transport {
-    const char *name; /* "modern", "legacy" */
+    const char *name; /* "modern", "legacy", "mmio", "mmio legacy" */
     bool legacy; /* 10-byte header without MRG, legacy ring layout (§2.7.2), ≤ 32 feature bits */
 
     uint8_t (*get_status)(struct virtio_dev *dev);
     void (*set_status)(struct virtio_dev *dev, uint8_t status);
     uint64_t (*get_features)(struct virtio_dev *dev);
     void (*set_features)(struct virtio_dev *dev, uint64_t features);
-    uint8_t (*config_generation)(struct virtio_dev *dev); /* legacy: constant */
+    uint32_t (*config_generation)(struct virtio_dev *dev); /* legacy: constant */
     /* Read len bytes of device config at offset. Aligned 2, 4 or 8 bytes are taken for one field and read in its
      * natural width, all else byte by byte (§4.1.3.1). -ERANGE past its end. */
     int (*config_read)(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len);
@@ -51,6 +64,18 @@ struct virtio_transport {
     /* INTx only: read (and clear) ISR. Returns its bits: 1 queue, 2 config. */
     uint8_t (*read_isr)(struct virtio_dev *dev);
     int (*config_vector)(struct virtio_dev *dev, uint16_t vector);
+    /*
+     * Set up interrupts of one kind, before queue_setup(), and after virtio_reset() or virtio_negotiate(): a reset
+     * forgets vectors. vectors receives what queue_setup() wants for each of queue_count queues.
+     *
+     * Returns 0; -ENOENT or -EINVAL when the device has no such kind; -ENOSPC, -EIO when the device or the processor
+     * refuses it. After an error, or when queue_setup() refuses a vector, try the next kind: what was taken is used
+     * again. Boot or poll loop.
+     */
+    int (*irqs)(struct virtio_dev *dev, enum virtio_irqs kind, virtio_event *on_event, void *arg,
+                uint16_t queue_count, uint16_t *vectors);
+    /* No more interrupts, no more access to memory. The device should have been reset. */
+    void (*close)(struct virtio_dev *dev);
 };
 
 struct virtio_dev {
@@ -101,6 +126,13 @@ int virtio_reset(struct virtio_dev *dev);
  * Returns 0; -ERANGE past its end or with len other than 1 … VIRTIO_CONFIG_READ_MAX; -EAGAIN when it never settles.
  */
 int virtio_config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len);
+
+/*
+ * For transports' config_read(): fill buf with len bytes from offset on, by reads of natural width (§4.1.3.1, §4.2.2.2).
+ * read's `bytes` is 1, 2 or 4, and its offset a multiple of that.
+ */
+void virtio_read_fields(uint32_t (*read)(void *arg, uint32_t offset, unsigned bytes), void *arg,
+                        uint32_t offset, void *buf, uint32_t len);
 
 static inline bool virtio_has(const struct virtio_dev *dev, unsigned bit)
 {

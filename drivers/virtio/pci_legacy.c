@@ -73,7 +73,7 @@ static void set_features(struct virtio_dev *dev, uint64_t features)
 }
 
 /* There is none: virtio_config_read() reads twice instead (§2.5.4). */
-static uint8_t config_generation(struct virtio_dev *dev)
+static uint32_t config_generation(struct virtio_dev *dev)
 {
     (void)dev;
     return 0;
@@ -156,6 +156,8 @@ static const struct virtio_transport legacy = {
     .notify = notify,
     .read_isr = read_isr,
     .config_vector = config_vector,
+    .irqs = virtio_pci_irqs,
+    .close = virtio_pci_close,
 };
 
 int virtio_pci_legacy_open(struct virtio_pci *vp)

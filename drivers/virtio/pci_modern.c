@@ -1,6 +1,5 @@
 /* The modern interface: registers in memory, found through vendor capabilities. virtio 1.2 §4.1.4. */
 #include <errno.h>
-#include <string.h>
 
 #include "drivers/virtio/spec.h"
 #include "drivers/virtio/virtio_pci.h"
@@ -9,164 +8,163 @@
 
 /* ---- registers ---- */
 
-static volatile struct virtio_pci_common_cfg *common_of(struct virtio_dev *dev)
+/* Offset and width of a common register: §4.1.4.3. */
+#define FIELD(name)                                                                                \
+    (uint32_t) offsetof(struct virtio_pci_common_cfg, name),                                       \
+        (unsigned)sizeof(((struct virtio_pci_common_cfg *)NULL)->name)
+
+static uint32_t get(const struct virtio_pci *vp, uint32_t offset, unsigned bytes)
 {
-    return virtio_pci_of(dev)->common;
+    return virtio_pci_read(vp, &vp->common, offset, bytes);
+}
+
+static void set(const struct virtio_pci *vp, uint32_t offset, unsigned bytes, uint32_t value)
+{
+    virtio_pci_write(vp, &vp->common, offset, bytes, value);
 }
 
 static uint8_t get_status(struct virtio_dev *dev)
 {
-    return mmio_read8(&common_of(dev)->device_status);
+    return (uint8_t)get(virtio_pci_of(dev), FIELD(device_status));
 }
 
 static void set_status(struct virtio_dev *dev, uint8_t status)
 {
-    mmio_write8(&common_of(dev)->device_status, status);
+    set(virtio_pci_of(dev), FIELD(device_status), status);
 }
 
 static uint64_t get_features(struct virtio_dev *dev)
 {
-    volatile struct virtio_pci_common_cfg *c = common_of(dev);
+    const struct virtio_pci *vp = virtio_pci_of(dev);
 
-    mmio_write32(&c->device_feature_select, 0);
-    const uint32_t low = mmio_read32(&c->device_feature);
-    mmio_write32(&c->device_feature_select, 1);
-    return low | (uint64_t)mmio_read32(&c->device_feature) << 32;
+    set(vp, FIELD(device_feature_select), 0);
+    const uint32_t low = get(vp, FIELD(device_feature));
+    set(vp, FIELD(device_feature_select), 1);
+    return low | (uint64_t)get(vp, FIELD(device_feature)) << 32;
 }
 
 static void set_features(struct virtio_dev *dev, uint64_t features)
 {
-    volatile struct virtio_pci_common_cfg *c = common_of(dev);
+    const struct virtio_pci *vp = virtio_pci_of(dev);
 
-    mmio_write32(&c->driver_feature_select, 0);
-    mmio_write32(&c->driver_feature, (uint32_t)features);
-    mmio_write32(&c->driver_feature_select, 1);
-    mmio_write32(&c->driver_feature, (uint32_t)(features >> 32));
+    set(vp, FIELD(driver_feature_select), 0);
+    set(vp, FIELD(driver_feature), (uint32_t)features);
+    set(vp, FIELD(driver_feature_select), 1);
+    set(vp, FIELD(driver_feature), (uint32_t)(features >> 32));
 }
 
-static uint8_t config_generation(struct virtio_dev *dev)
+static uint32_t config_generation(struct virtio_dev *dev)
 {
-    return mmio_read8(&common_of(dev)->config_generation);
+    return get(virtio_pci_of(dev), FIELD(config_generation));
 }
 
-static void read32_to(uint8_t *to, const volatile uint8_t *from)
+static uint32_t read_config_field(void *arg, uint32_t offset, unsigned bytes)
 {
-    const uint32_t v = mmio_read32(from);
+    const struct virtio_pci *vp = arg;
 
-    memcpy(to, &v, sizeof(v));
+    return virtio_pci_read(vp, &vp->config, offset, bytes);
 }
 
-/* Natural widths: a 16-bit field is read as one, a 64-bit field as two halves (§4.1.3.1). */
 static int config_read(struct virtio_dev *dev, uint32_t offset, void *buf, uint32_t len)
 {
-    const struct virtio_pci *vp = virtio_pci_of(dev);
-    uint8_t *to = buf;
+    struct virtio_pci *vp = virtio_pci_of(dev);
 
-    if (offset > vp->config_len || len > vp->config_len - offset)
+    if (offset > vp->config.len || len > vp->config.len - offset)
         return -ERANGE;
-    const volatile uint8_t *from = vp->config + offset;
-    if (len == 2 && offset % 2 == 0) {
-        const uint16_t v = mmio_read16(from);
-
-        memcpy(to, &v, sizeof(v));
-    } else if ((len == 4 || len == 8) && offset % 4 == 0) {
-        for (uint32_t i = 0; i < len; i += 4)
-            read32_to(to + i, from + i);
-    } else {
-        for (uint32_t i = 0; i < len; i++)
-            to[i] = mmio_read8(from + i);
-    }
+    virtio_read_fields(read_config_field, vp, offset, buf, len);
     return 0;
 }
 
 static int config_vector(struct virtio_dev *dev, uint16_t vector)
 {
-    volatile struct virtio_pci_common_cfg *c = common_of(dev);
+    const struct virtio_pci *vp = virtio_pci_of(dev);
 
-    mmio_write16(&c->config_msix_vector, vector);
+    set(vp, FIELD(config_msix_vector), vector);
     /* What reads back is what the device agreed to (§4.1.5.1.2.2). */
-    return mmio_read16(&c->config_msix_vector) == vector ? 0 : -EIO;
+    return get(vp, FIELD(config_msix_vector)) == vector ? 0 : -EIO;
 }
 
+/* Never through the window, which the poll loop may be using: use_line() sees to it. */
 IRQ_CONTEXT static uint8_t read_isr(struct virtio_dev *dev)
 {
-    return mmio_read8(virtio_pci_of(dev)->isr);
+    return mmio_read8(virtio_pci_of(dev)->isr.at);
 }
 
 /* ---- queues ---- */
 
 static uint16_t queue_max_size(struct virtio_dev *dev, uint16_t idx)
 {
-    volatile struct virtio_pci_common_cfg *c = common_of(dev);
+    const struct virtio_pci *vp = virtio_pci_of(dev);
 
-    if (idx >= mmio_read16(&c->num_queues) || idx >= VIRTIO_PCI_QUEUES_MAX)
+    if (idx >= get(vp, FIELD(num_queues)) || idx >= VIRTIO_PCI_QUEUES_MAX)
         return 0;
-    mmio_write16(&c->queue_select, idx);
-    return mmio_read16(&c->queue_size);
+    set(vp, FIELD(queue_select), idx);
+    return (uint16_t)get(vp, FIELD(queue_size));
 }
 
-/* §4.1.4.4: base + queue_notify_off × multiplier; it must lie inside the capability, and on a 16-bit boundary. */
-static volatile void *find_doorbell(const struct virtio_pci *vp)
+/* §4.1.4.4: queue_notify_off × multiplier; it must lie inside the capability, and on a 16-bit boundary. */
+static bool find_doorbell(const struct virtio_pci *vp, uint32_t *offset)
 {
-    const uint64_t at =
-        (uint64_t)mmio_read16(&vp->common->queue_notify_off) * vp->notify_multiplier;
+    const uint64_t at = (uint64_t)get(vp, FIELD(queue_notify_off)) * vp->notify_multiplier;
 
-    return at + 2 <= vp->notify_len && at % 2 == 0 ? vp->notify + at : NULL;
+    *offset = (uint32_t)at;
+    return at + 2 <= vp->notify.len && at % 2 == 0;
 }
 
-static void write_address(volatile le32 *lo, volatile le32 *hi, dma_addr addr)
+/* Two halves (§4.1.3.1). */
+static void write_address(const struct virtio_pci *vp, uint32_t offset, dma_addr addr)
 {
-    mmio_write32(lo, (uint32_t)addr);
-    mmio_write32(hi, (uint32_t)(addr >> 32));
+    set(vp, offset, 4, (uint32_t)addr);
+    set(vp, offset + 4, 4, (uint32_t)(addr >> 32));
 }
 
 /* Only ever lowered, and what reads back is what the device works with (§4.1.4.3.2). */
-static bool settle_size(volatile struct virtio_pci_common_cfg *c, uint16_t size)
+static bool settle_size(const struct virtio_pci *vp, uint16_t size)
 {
-    const uint16_t offered = mmio_read16(&c->queue_size);
+    const uint32_t offered = get(vp, FIELD(queue_size));
 
     if (size == offered)
         return true;
     if (size > offered)
         return false;
-    mmio_write16(&c->queue_size, size);
-    return mmio_read16(&c->queue_size) == size;
+    set(vp, FIELD(queue_size), size);
+    return get(vp, FIELD(queue_size)) == size;
 }
 
-static bool settle_vector(volatile struct virtio_pci_common_cfg *c, uint16_t vector)
+static bool settle_vector(const struct virtio_pci *vp, uint16_t vector)
 {
-    mmio_write16(&c->queue_msix_vector, vector);
-    return mmio_read16(&c->queue_msix_vector) == vector;
+    set(vp, FIELD(queue_msix_vector), vector);
+    return get(vp, FIELD(queue_msix_vector)) == vector;
 }
 
 static int queue_setup(struct virtio_dev *dev, uint16_t idx, const struct virtio_queue_mem *mem,
                        uint16_t vector)
 {
     struct virtio_pci *vp = virtio_pci_of(dev);
-    volatile struct virtio_pci_common_cfg *c = vp->common;
 
     if (idx >= VIRTIO_PCI_QUEUES_MAX)
         return -EIO;
-    mmio_write16(&c->queue_select, idx);
-    vp->doorbell[idx] = find_doorbell(vp);
-    if (!vp->doorbell[idx]) {
+    set(vp, FIELD(queue_select), idx);
+    if (!find_doorbell(vp, &vp->doorbell[idx])) {
         log_once(LOG_ERROR, "virtio", "%s: queue %u is notified outside the register area",
                  dev->where, idx);
         return -EIO;
     }
-    if (!settle_size(c, mem->size) || (dev->msix && !settle_vector(c, vector)))
+    if (!settle_size(vp, mem->size) || (dev->msix && !settle_vector(vp, vector)))
         return -EIO;
-    write_address(&c->queue_desc.lo, &c->queue_desc.hi, mem->desc);
-    write_address(&c->queue_driver.lo, &c->queue_driver.hi, mem->driver);
-    write_address(&c->queue_device.lo, &c->queue_device.hi, mem->device);
+    write_address(vp, offsetof(struct virtio_pci_common_cfg, queue_desc), mem->desc);
+    write_address(vp, offsetof(struct virtio_pci_common_cfg, queue_driver), mem->driver);
+    write_address(vp, offsetof(struct virtio_pci_common_cfg, queue_device), mem->device);
     /* Last: everything else must be in place (§4.1.5.1.3). */
-    mmio_write16(&c->queue_enable, 1);
-    return mmio_read16(&c->queue_enable) == 1 ? 0 : -EIO;
+    set(vp, FIELD(queue_enable), 1);
+    return get(vp, FIELD(queue_enable)) == 1 ? 0 : -EIO;
 }
 
 static void notify(struct virtio_dev *dev, uint16_t idx)
 {
-    mmio_write16(virtio_pci_of(dev)->doorbell[idx], idx);
+    const struct virtio_pci *vp = virtio_pci_of(dev);
+
+    virtio_pci_write(vp, &vp->notify, vp->doorbell[idx], 2, idx);
 }
 
 static const struct virtio_transport modern = {
@@ -182,84 +180,32 @@ static const struct virtio_transport modern = {
     .notify = notify,
     .read_isr = read_isr,
     .config_vector = config_vector,
+    .irqs = virtio_pci_irqs,
+    .close = virtio_pci_close,
 };
 
 /* ---- capabilities ---- */
 
-/* What a capability must be to be of use (§4.1.4). In bytes. */
-struct need {
-    uint8_t type, cap_bytes;
-    uint32_t region_bytes, align;
-};
-
-struct region {
-    volatile uint8_t *at; /* NULL: none */
-    uint32_t len;
-    uint8_t cap; /* offset of the capability */
-};
-
-static uint8_t cap_read8(const struct pci_function *fn, uint8_t cap, enum virtio_pci_cap_field f)
-{
-    return pci_read8(fn, (uint8_t)(cap + f));
-}
-
-static uint32_t cap_read32(const struct pci_function *fn, uint8_t cap, enum virtio_pci_cap_field f)
-{
-    return pci_read32(fn, (uint8_t)(cap + f));
-}
-
-static struct region try_cap(const struct pci_function *fn, uint8_t cap, const struct need *need)
-{
-    if (cap > PCI_CONFIG_BYTES - need->cap_bytes ||
-        cap_read8(fn, cap, VIRTIO_PCI_CAP_TYPE) != need->type ||
-        cap_read8(fn, cap, VIRTIO_PCI_CAP_LEN) < need->cap_bytes)
-        return (struct region){0};
-
-    const uint32_t offset = cap_read32(fn, cap, VIRTIO_PCI_CAP_OFFSET);
-    const uint32_t len = cap_read32(fn, cap, VIRTIO_PCI_CAP_LENGTH);
-    if (len < need->region_bytes || offset % need->align != 0)
-        return (struct region){0};
-    return (struct region){pci_map(fn, cap_read8(fn, cap, VIRTIO_PCI_CAP_BAR), offset, len), len,
-                           cap};
-}
-
-/* The first capability that can be used: the device lists them as it prefers them (§4.1.4.1). */
-static struct region find_region(const struct pci_function *fn, const struct need *need)
-{
-    struct pci_cap_walk walk = {0};
-    uint8_t cap;
-
-    while ((cap = pci_next_capability(fn, &walk, PCI_CAP_VENDOR)) != 0) {
-        const struct region region = try_cap(fn, cap, need);
-        if (region.at)
-            return region;
-    }
-    return (struct region){0};
-}
-
 int virtio_pci_modern_open(struct virtio_pci *vp)
 {
-    static const struct need common_need = {VIRTIO_PCI_CAP_COMMON, VIRTIO_PCI_CAP_BYTES,
-                                            sizeof(struct virtio_pci_common_cfg), 4};
-    static const struct need notify_need = {VIRTIO_PCI_CAP_NOTIFY, VIRTIO_PCI_CAP_NOTIFY_BYTES, 2,
-                                            2};
-    static const struct need isr_need = {VIRTIO_PCI_CAP_ISR, VIRTIO_PCI_CAP_BYTES, 1, 1};
-    static const struct need config_need = {VIRTIO_PCI_CAP_DEVICE, VIRTIO_PCI_CAP_BYTES, 1, 4};
-    const struct region common = find_region(&vp->fn, &common_need);
-    const struct region doorbells = find_region(&vp->fn, &notify_need);
-    const struct region isr = find_region(&vp->fn, &isr_need);
-    const struct region config = find_region(&vp->fn, &config_need);
+    static const struct virtio_pci_need common = {VIRTIO_PCI_CAP_COMMON, VIRTIO_PCI_CAP_BYTES,
+                                                  sizeof(struct virtio_pci_common_cfg), 4};
+    static const struct virtio_pci_need notifications = {VIRTIO_PCI_CAP_NOTIFY,
+                                                         VIRTIO_PCI_CAP_NOTIFY_BYTES, 2, 2};
+    static const struct virtio_pci_need isr = {VIRTIO_PCI_CAP_ISR, VIRTIO_PCI_CAP_BYTES, 1, 1};
+    static const struct virtio_pci_need config = {VIRTIO_PCI_CAP_DEVICE, VIRTIO_PCI_CAP_BYTES, 1,
+                                                  4};
 
-    if (!common.at || !doorbells.at || !isr.at)
+    vp->common = virtio_pci_find(vp, &common);
+    vp->notify = virtio_pci_find(vp, &notifications);
+    vp->isr = virtio_pci_find(vp, &isr);
+    vp->config = virtio_pci_find(vp, &config); /* a device without fields of its own has none */
+    if (vp->common.len == 0 || vp->notify.len == 0 || vp->isr.len == 0)
         return -ENODEV;
-    vp->common = (volatile void *)common.at;
-    vp->notify = doorbells.at;
-    vp->notify_len = doorbells.len;
-    vp->notify_multiplier = cap_read32(&vp->fn, doorbells.cap, VIRTIO_PCI_CAP_MULTIPLIER);
-    vp->isr = isr.at;
-    vp->config = config.at; /* a device without fields of its own has none */
-    vp->config_len = config.len;
+    vp->notify_multiplier =
+        pci_read32(&vp->fn, (uint8_t)(vp->notify.cap + VIRTIO_PCI_CAP_MULTIPLIER));
     vp->dev.transport = &modern;
-    pci_command(&vp->fn, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER, 0);
+    /* A BAR without an address mustn't be decoded: it would answer at 0. The window needs no decoding. */
+    pci_command(&vp->fn, (vp->window ? 0 : PCI_COMMAND_MEMORY) | PCI_COMMAND_MASTER, 0);
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * virtio over PCI on the wire: status bits, common feature bits, capabilities and registers; nothing else.
- * virtio 1.2 chapters 2, 4.1 and 6.
+ * virtio's devices on the wire: status bits, common feature bits, capabilities and registers of PCI and MMIO; nothing
+ * else. virtio 1.2 chapters 2, 4.1, 4.2 and 6.
  */
 #ifndef DRIVERS_VIRTIO_SPEC_H
 #define DRIVERS_VIRTIO_SPEC_H
@@ -38,6 +38,7 @@ enum virtio_pci_cfg_type {
     VIRTIO_PCI_CAP_NOTIFY = 2,
     VIRTIO_PCI_CAP_ISR = 3,
     VIRTIO_PCI_CAP_DEVICE = 4,
+    VIRTIO_PCI_CAP_WINDOW = 5, /* "PCI configuration access", §4.1.4.9 */
 };
 
 /* §4.1.4: where each field lies behind a vendor capability's start. Read by pci_read*(). */
@@ -50,6 +51,8 @@ enum virtio_pci_cap_field {
     VIRTIO_PCI_CAP_BYTES = 16,
     VIRTIO_PCI_CAP_MULTIPLIER = 16, /* notify only */
     VIRTIO_PCI_CAP_NOTIFY_BYTES = 20,
+    VIRTIO_PCI_CAP_DATA = 16, /* window only */
+    VIRTIO_PCI_CAP_WINDOW_BYTES = 20,
 };
 
 /* §4.1.4.3. 64-bit fields are written as two 32-bit halves: §4.1.3.1. */
@@ -93,5 +96,33 @@ enum virtio_legacy_register {
 
 /* §4.1.4.5: what the ISR says. */
 enum { VIRTIO_ISR_QUEUE = 1, VIRTIO_ISR_CONFIG = 2 };
+
+/* §4.2.2, and for version 1 §4.2.4: offsets; each register has 32 bits. */
+enum virtio_mmio_register {
+    VIRTIO_MMIO_MAGIC = 0x000,
+    VIRTIO_MMIO_VERSION = 0x004,
+    VIRTIO_MMIO_DEVICE_ID = 0x008, /* 0: nothing is there */
+    VIRTIO_MMIO_DEVICE_FEATURES = 0x010,
+    VIRTIO_MMIO_DEVICE_FEATURES_SEL = 0x014,
+    VIRTIO_MMIO_DRIVER_FEATURES = 0x020,
+    VIRTIO_MMIO_DRIVER_FEATURES_SEL = 0x024,
+    VIRTIO_MMIO_GUEST_PAGE_SIZE = 0x028, /* version 1 */
+    VIRTIO_MMIO_QUEUE_SEL = 0x030,
+    VIRTIO_MMIO_QUEUE_NUM_MAX = 0x034, /* entries; 0: no such queue */
+    VIRTIO_MMIO_QUEUE_NUM = 0x038,
+    VIRTIO_MMIO_QUEUE_ALIGN = 0x03c, /* version 1: bytes */
+    VIRTIO_MMIO_QUEUE_PFN = 0x040,   /* version 1: in pages; 0: not in use */
+    VIRTIO_MMIO_QUEUE_READY = 0x044,
+    VIRTIO_MMIO_QUEUE_NOTIFY = 0x050,
+    VIRTIO_MMIO_INTERRUPT_STATUS = 0x060, /* VIRTIO_ISR_* */
+    VIRTIO_MMIO_INTERRUPT_ACK = 0x064,
+    VIRTIO_MMIO_STATUS = 0x070,
+    VIRTIO_MMIO_QUEUE_DESC = 0x080, /* and the upper half behind it, each */
+    VIRTIO_MMIO_QUEUE_DRIVER = 0x090,
+    VIRTIO_MMIO_QUEUE_DEVICE = 0x0a0,
+    VIRTIO_MMIO_CONFIG_GENERATION = 0x0fc,
+    VIRTIO_MMIO_CONFIG = 0x100, /* the device's own configuration, to the end */
+};
+enum { VIRTIO_MMIO_MAGIC_VALUE = 0x74726976 }; /* "virt" */
 
 #endif

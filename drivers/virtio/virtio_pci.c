@@ -32,6 +32,19 @@ static bool lacks_address(const struct pci_function *fn)
     return false;
 }
 
+/* Registers in memory, then ports, then through configuration space: slow and without INTx, but a NIC. */
+static int open_registers(struct virtio_pci *vp)
+{
+    if (virtio_pci_modern_open(vp) == 0 || virtio_pci_legacy_open(vp) == 0)
+        return 0;
+    vp->window = virtio_pci_find_window(&vp->fn);
+    if (vp->window == 0 || virtio_pci_modern_open(vp))
+        return -ENODEV;
+    log_warn("virtio", "%s: its registers are reached through configuration space only",
+             vp->dev.where);
+    return 0;
+}
+
 int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn)
 {
     *vp = (struct virtio_pci){.fn = *fn, .irqs = VIRTIO_IRQ_NONE};
@@ -41,11 +54,14 @@ int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn)
     pci_size_bars(&vp->fn);
     pci_command(&vp->fn, PCI_COMMAND_NO_INTX, 0); /* until somebody listens */
 
-    if (virtio_pci_modern_open(vp) && virtio_pci_legacy_open(vp)) {
+    if (open_registers(vp)) {
         log_error("virtio", "%s: its registers can't be reached%s", fn->where,
                   lacks_address(&vp->fn) ? ": firmware gave them no address" : "");
         return -ENODEV;
     }
+    if (vp->window &&
+        lacks_address(&vp->fn)) /* memory must not be decoded, and so no table reached */
+        return 0;
     if (msix_open(&vp->msix, &vp->fn) == -EINVAL) /* without one, msix_add() says so */
         log_warn("virtio", "%s: its MSI-X table can't be reached and isn't used", fn->where);
     return 0;
@@ -94,7 +110,7 @@ static int fill_entries(struct virtio_pci *vp, uint16_t count)
     return vp->msix.cap ? 0 : -ENOENT;
 }
 
-static int use_msix(struct virtio_pci *vp, enum virtio_pci_irqs kind, uint16_t queue_count,
+static int use_msix(struct virtio_pci *vp, enum virtio_irqs kind, uint16_t queue_count,
                     uint16_t *vectors)
 {
     const uint16_t count = kind == VIRTIO_IRQ_PER_QUEUE ? (uint16_t)(1 + queue_count)
@@ -116,6 +132,8 @@ static int use_msix(struct virtio_pci *vp, enum virtio_pci_irqs kind, uint16_t q
 
 static int use_line(struct virtio_pci *vp)
 {
+    if (vp->window) /* the ISR can't be read there without disturbing the poll loop */
+        return -ENOENT;
     if (!vp->line_attached) {
         const int err = irq_line_attach(vp->fn.irq_line, line_event, vp);
         if (err)
@@ -136,10 +154,11 @@ static void silence(struct virtio_pci *vp)
     vp->dev.irqs = "no interrupt";
 }
 
-int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
-                    void (*on_event)(void *arg, bool config), void *arg, uint16_t queue_count,
-                    uint16_t *vectors)
+int virtio_pci_irqs(struct virtio_dev *dev, enum virtio_irqs kind, virtio_event *on_event,
+                    void *arg, uint16_t queue_count, uint16_t *vectors)
 {
+    struct virtio_pci *vp = virtio_pci_of(dev);
+
     silence(vp);
     vp->on_event = on_event;
     vp->on_event_arg = arg;
@@ -156,8 +175,10 @@ int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
     return err;
 }
 
-void virtio_pci_close(struct virtio_pci *vp)
+void virtio_pci_close(struct virtio_dev *dev)
 {
+    struct virtio_pci *vp = virtio_pci_of(dev);
+
     silence(vp);
     pci_command(&vp->fn, 0, PCI_COMMAND_MASTER);
 }

@@ -11,35 +11,32 @@
 #include "drivers/pci/pci.h"
 #include "drivers/virtio/device.h"
 
-struct virtio_pci_common_cfg;
-
 enum { VIRTIO_PCI_QUEUES_MAX = 8 };
 
-/* How a device's events reach us; each next one works with less. */
-enum virtio_pci_irqs {
-    VIRTIO_IRQ_PER_QUEUE, /* MSI-X: configuration, and each queue its own */
-    VIRTIO_IRQ_TWO,       /* MSI-X: configuration, and one for all queues */
-    VIRTIO_IRQ_SHARED,    /* MSI-X: one for everything */
-    VIRTIO_IRQ_LINE,      /* INTx */
-    VIRTIO_IRQ_NONE,      /* nothing works: the poll loop's tick looks */
-    VIRTIO_IRQ_KINDS
+/* Registers that a capability names (§4.1.4). */
+struct virtio_pci_region {
+    volatile uint8_t *at; /* NULL while the window is used */
+    uint32_t offset, len; /* bytes; len 0: not there */
+    uint8_t bar;
+    uint8_t cap; /* offset of the capability */
 };
 
 struct virtio_pci {
     struct virtio_dev dev;
     struct pci_function fn;
     struct msix msix;
-    enum virtio_pci_irqs irqs;
-    void (*on_event)(void *arg, bool config); /* in interrupt context */
+    enum virtio_irqs irqs;
+    virtio_event *on_event; /* in interrupt context */
     void *on_event_arg;
     bool line_attached;
     char irqs_text[16]; /* behind dev.irqs */
 
-    /* modern: registers, mapped; lengths in bytes */
-    volatile struct virtio_pci_common_cfg *common;
-    volatile uint8_t *isr, *config, *notify;
-    uint32_t config_len, notify_len, notify_multiplier;
-    volatile void *doorbell[VIRTIO_PCI_QUEUES_MAX]; /* by queue, once it is set up */
+    /* modern */
+    struct virtio_pci_region common, isr, config, notify;
+    uint32_t notify_multiplier; /* bytes */
+    uint8_t
+        window; /* §4.1.4.9: the capability through which registers are reached; 0 = in memory */
+    uint32_t doorbell[VIRTIO_PCI_QUEUES_MAX]; /* by queue, once it is set up: from notify's start */
 
     /* legacy: ports, or the same registers in memory */
     uint16_t port;
@@ -56,28 +53,36 @@ bool virtio_pci_match(const struct pci_function *fn, uint16_t type);
  */
 int virtio_pci_open(struct virtio_pci *vp, const struct pci_function *fn);
 
-/*
- * Set up interrupts of one kind, before queue_setup(). Call after virtio_reset() or virtio_negotiate(), not before:
- * a reset forgets vectors.
- *
- *   on_event     called in interrupt context for every event; config: the configuration may have changed, too
- *   vectors      receives what queue_setup() wants for each of queue_count queues
- *
- * Returns 0; -ENOENT or -EINVAL when the function has no such kind; -ENOSPC, -EIO when the device or CPU refuses it.
- * After an error, or when queue_setup() refuses a vector, try the next kind: what was taken is used again.
- */
-int virtio_pci_irqs(struct virtio_pci *vp, enum virtio_pci_irqs kind,
-                    void (*on_event)(void *arg, bool config), void *arg, uint16_t queue_count,
-                    uint16_t *vectors);
-
-/* No more interrupts, no more access to memory. The device should have been reset. */
-void virtio_pci_close(struct virtio_pci *vp);
-
 /* ---- between the files of this transport ---- */
+
+/* Access registers at `offset` of a region, by their natural width of 1, 2 or 4 bytes. */
+uint32_t virtio_pci_read(const struct virtio_pci *vp, const struct virtio_pci_region *region,
+                         uint32_t offset, unsigned bytes);
+void virtio_pci_write(const struct virtio_pci *vp, const struct virtio_pci_region *region,
+                      uint32_t offset, unsigned bytes, uint32_t value);
+
+/*
+ * Find the first usable capability of that type: cap_bytes long at least, naming min_bytes at a multiple of align, in
+ * memory that can be reached, or with vp->window in any BAR there is. len 0 in the answer: there is none.
+ */
+struct virtio_pci_need {
+    uint8_t type, cap_bytes;
+    uint32_t min_bytes, align;
+};
+struct virtio_pci_region virtio_pci_find(const struct virtio_pci *vp,
+                                         const struct virtio_pci_need *need);
+
+/* Find the window: the configuration access capability (§4.1.4.9). 0 = none. */
+uint8_t virtio_pci_find_window(const struct pci_function *fn);
 
 /* Find and map the modern registers. 0, or -ENODEV. */
 int virtio_pci_modern_open(struct virtio_pci *vp);
 int virtio_pci_legacy_open(struct virtio_pci *vp);
+
+/* The transport's operations that both share: irqs and close of struct virtio_transport. */
+int virtio_pci_irqs(struct virtio_dev *dev, enum virtio_irqs kind, virtio_event *on_event,
+                    void *arg, uint16_t queue_count, uint16_t *vectors);
+void virtio_pci_close(struct virtio_dev *dev);
 
 static inline struct virtio_pci *virtio_pci_of(struct virtio_dev *dev)
 {

@@ -6,7 +6,7 @@
  *   vnet_rx.c        receive buffers: posting, sizing, taking     rx_merge.c  joining the pieces
  *   vnet_tx.c        sending, completions, kicks, back-pressure   net_hdr.c   the packet header
  *   vnet_counters.c  names for everything counted here
- *   vnet_probe.c     finds the NICs on PCI
+ *   vnet_probe.c     finds the NICs on PCI and in memory
  */
 #ifndef DRIVERS_VIRTIO_NET_VNET_H
 #define DRIVERS_VIRTIO_NET_VNET_H
@@ -110,13 +110,24 @@ void vnet_close(struct vnet *nic);
 /* To be called by the interrupt handlers; touches two flags and a counter. */
 void vnet_interrupt(struct vnet *nic, bool config);
 
+struct pci_access;
+struct virtio_mmio_place;
+
+/* Where NICs may be. */
+struct vnet_buses {
+    const struct pci_access *pci; /* NULL: none */
+    const struct virtio_mmio_place *mmio;
+    size_t mmio_count;
+};
+
 /*
- * Find every virtio-net on PCI, in bus order, and start it: net0, net1, …
+ * Find every virtio-net on PCI, in bus order, then those in memory, in the list's order, and start them: net0, net1, …
  * A device that can't be used gets one line, and the others go on.
  *
  * Returns the number of NICs written to out (≤ max). They live for good.
  */
-size_t vnet_probe_all(struct netdev **out, size_t max, const struct opt_vnet *opt);
+size_t vnet_probe_all(struct netdev **out, size_t max, const struct opt_vnet *opt,
+                      const struct vnet_buses *buses);
 
 /* ---- between the driver's files ---- */
 

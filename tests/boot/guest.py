@@ -31,11 +31,11 @@ def die_with_parent():
 
 class Guest:
     """Started by the constructor. `nic` is a Net, Wire or Relay, or None for no network; `device` are
-    options of virtio-net-pci; `qemu` are more words, `buses` those that must stand before the NIC, `fds` the descriptors
+    options of `model`; `qemu` are more words, `buses` those that must stand before the NIC, `fds` the descriptors
     that they name (taken). What must be true is checked by AssertionError with the console in hand."""
 
     def __init__(self, folder, image, nic=None, *, append=None, mem=64, machine="pc", device="", debug_exit=True,
-                 qemu=(), buses=(), fds=(), smp=1):
+                 qemu=(), buses=(), fds=(), smp=1, model="virtio-net-pci"):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.name = folder, str(image)
         self.console_path, self.errors_path = folder / "console", folder / "errors"
@@ -49,7 +49,7 @@ class Guest:
         words += ["-cdrom", path, "-boot", "d"] if path.suffix == ".iso" else ["-kernel", path, "-append", append]
         if debug_exit:
             words += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
-        network, own = self.network(nic, device)
+        network, own = self.network(nic, device, model)
         fds = [*own, *fds]
         self.command = [str(word) for word in [*words, *buses, *network, *qemu]]
         with open(self.console_path, "wb") as out, open(self.errors_path, "wb") as err:
@@ -65,11 +65,11 @@ class Guest:
         return path if len(str(path)) < 100 else pathlib.Path(f"/tmp/ringlet-qmp-{os.getpid()}-{id(self):x}")
 
     @staticmethod
-    def network(nic, device):
+    def network(nic, device, model):
         if nic is None:
             return ["-nic", "none"], []
         netdev, fds = nic.netdev()
-        options = f"virtio-net-pci,netdev=n0,mac={GUEST_MAC},romfile=" + ("," + device if device else "")
+        options = f"{model},netdev=n0,mac={GUEST_MAC}" + (",romfile=" if "pci" in model else "") + ("," + device if device else "")
         return ["-netdev", netdev, "-device", options], fds
 
     # ---- Console

@@ -10,6 +10,7 @@ import pytest
 from guest import image_path
 
 MIB = 1 << 20
+OVMF = "/usr/share/ovmf/OVMF.fd"
 
 
 def fnv1a(data):
@@ -50,6 +51,16 @@ def grub_iso(folder, image, config, files=()):
     return out
 
 
+def pvh_only(folder, app):
+    """The image without its multiboot 1 header, so that QEMU goes by the note."""
+    data = image_path(app).read_bytes()
+    header = (0x1BADB002).to_bytes(4, "little")
+    assert data[:8192].count(header) == 1
+    out = folder / (app.replace("/", "-") + "-pvh.elf")
+    out.write_bytes(data.replace(header, bytes(4), 1))
+    return out
+
+
 def modules_are_unharmed(guest, module_lines):
     assert guest.exit_status(timeout=60) == 0
     shown = [" ".join(line.split()[:4]) for line in guest.lines(r"^module ")]
@@ -68,14 +79,53 @@ def test_modules_survive_when_all_memory_is_used(boot, module_files, module_line
 
 @pytest.mark.parametrize("machine", ["pc", "q35"])
 @pytest.mark.parametrize("mem", [64, 512, "4G"])
-def test_grub_boots_it_with_modules_and_options(boot, tmp_path, module_files, module_lines, machine, mem):
+@pytest.mark.parametrize("protocol", [1, 2])
+def test_grub_boots_it_with_modules_and_options(boot, tmp_path, module_files, module_lines, machine, mem, protocol):
+    suffix = {1: "", 2: "2"}[protocol]
     iso = grub_iso(tmp_path, image_path("test/modules"),
-                   'multiboot /boot/modules.elf ip=off -- one "two words"\n'
-                   "module /boot/first.bin some words\nmodule /boot/second.bin", module_files)
+                   f'multiboot{suffix} /boot/modules.elf ip=off -- one "two words"\n'
+                   f"module{suffix} /boot/first.bin some words\nmodule{suffix} /boot/second.bin", module_files)
     guest = boot(iso, machine=machine, mem=mem)
 
     modules_are_unharmed(guest, module_lines)
     assert guest.lines("^argument") == ["argument 1: one", "argument 2: two words"]
+
+
+@pytest.mark.parametrize("protocol", [1, 2])
+@pytest.mark.parametrize("mem", [128, "4G"])
+def test_grub_boots_it_under_uefi_too(boot, tmp_path, module_files, module_lines, mem, protocol):
+    suffix = {1: "", 2: "2"}[protocol]
+    iso = grub_iso(tmp_path, image_path("test/modules"),
+                   f'multiboot{suffix} /boot/modules.elf ip=off -- one "two words"\n'
+                   f"module{suffix} /boot/first.bin some words\nmodule{suffix} /boot/second.bin", module_files)
+    guest = boot(iso, machine="q35", mem=mem, qemu=["-bios", OVMF])
+
+    modules_are_unharmed(guest, module_lines)
+    assert guest.lines(f"info boot: Ringlet .*, multiboot {protocol}, ")
+    assert guest.lines("^argument") == ["argument 1: one", "argument 2: two words"]
+
+
+def test_multiboot_2_tells_where_acpi_is_under_uefi(boot, tmp_path):
+    iso = grub_iso(tmp_path, image_path("hello"), "multiboot2 /boot/hello.elf -- 5")
+    guest = boot(iso, machine="q35", mem=128, qemu=["-bios", OVMF], debug_exit=False)
+
+    assert guest.wait(timeout=40) == 0
+    assert guest.lines("by ACPI timer$")
+
+
+@pytest.mark.parametrize("machine", ["pc", "q35", "microvm", "microvm,acpi=off"])
+def test_the_pvh_note_boots_it_with_a_module_and_options(boot, tmp_path, module_files, module_lines, machine):
+    guest = boot(pvh_only(tmp_path, "test/modules"), machine=machine, append='ip=off -- one "two words"',
+                 qemu=["-initrd", module_files[0]])
+
+    modules_are_unharmed(guest, module_lines[:1])
+    assert guest.lines("info boot: Ringlet .*, PVH, ")
+    assert guest.lines("^argument 2") == ["argument 2: two words"]
+
+
+@pytest.mark.parametrize("mem", [8, 64, "3G", "8G"])
+def test_the_pvh_note_boots_it_with_little_and_much_memory(boot, tmp_path, mem):
+    assert boot(pvh_only(tmp_path, "hello"), append="-- 4", mem=mem).exit_status() == 4
 
 
 @pytest.mark.parametrize("machine", ["pc", "q35"])
@@ -129,6 +179,17 @@ def test_microvm_powers_off(boot):
     guest = boot("hello", append="-- 6", machine="microvm", debug_exit=False)
 
     assert guest.wait() == 0
+
+
+def test_a_module_larger_than_memory_is_refused_with_a_clear_line(boot, tmp_path):
+    """QEMU puts it behind the end of memory without a word; the first read of it would have crashed."""
+    module = tmp_path / "big"
+    with open(module, "wb") as file:
+        file.truncate(100 << 20)
+    guest = boot("test/cat", mem=64, qemu=["-initrd", module], append="-- /modules/big")
+
+    assert guest.exit_status() != 0
+    assert "a module is larger than the machine's memory" in guest.console()
 
 
 @pytest.mark.parametrize("mem", [2, 3, 8, "8G"])

@@ -41,7 +41,8 @@ def test_each_value_that_the_table_names_is_taken_silently(boot, key, allowed, d
                                                  "adaptive", "irq", "spin", "error", "warn", "info", "debug")]
     examples = {"ip": ["192.0.2.2/24", "192.0.2.2/32"], "gw": ["192.0.2.1"], "ip6": ["fd00::2/64"], "gw6": ["fe80::1"],
                 "dns": ["192.0.2.3", "192.0.2.3,2001:db8::1"], "hostname": ["a", "web-1.example"],
-                "vnet.rxbuf": ["64", "65536"]}
+                "vnet.rxbuf": ["64", "65536"],
+                "virtio_mmio.device": ["512@0xfeb00000:5", "4K@0xd0000000:5:0"]}
     values += examples.get(key, [])
     assert values, f"nothing found in {allowed!r}"
 

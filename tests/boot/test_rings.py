@@ -13,7 +13,7 @@ DEVICES = {"modern": "disable-legacy=on", "legacy": "disable-modern=on", "transi
 def negotiated(guest):
     """{"transport":, "rx":, "tx":, "features": {…}} from the NIC's line on the console."""
     line = guest.lines(r"\] info vnet: net0: .* virtio ")[0]
-    found = re.search(r"virtio (\w+), .*rx (\d+) tx (\d+), .*: (.*)$", line)
+    found = re.search(r"virtio ([\w ]+), .*rx (\d+) tx (\d+), .*: (.*)$", line)
     return {"transport": found[1], "rx": int(found[2]), "tx": int(found[3]), "features": set(found[4].split())}
 
 

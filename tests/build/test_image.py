@@ -104,6 +104,12 @@ def poke(offset, value):
     (poke(20, 0x7FFFFFFF), "load_end_addr"),
     (poke(24, 0x100000), "bss_end_addr"),
     (poke(12, 0x200000), "load_addr"),
+    (poke(32, 0), "no multiboot 2 header"),
+    (poke(44, 0), "no multiboot 2 header"),
+    (poke(52, 0), "no size"),
+    (poke(60, 0x200000), "multiboot 2 addresses"),
+    (poke(80, 0x1234), "multiboot 2 entry"),
+    (lambda data, _: data.__setitem__(slice(data.index(b"Xen\0"), data.index(b"Xen\0") + 3), b"Zen"), "no PVH note"),
 ])
 def test_a_header_that_disagrees_with_the_file_is_refused(tmp_path, change, says):
     done = damaged(tmp_path, change)

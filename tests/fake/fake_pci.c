@@ -17,7 +17,10 @@ enum {
     STATUS_CAPABILITIES = 1 << 4,
     HEADER_TYPE = 0x0e,
     BAR0 = 0x10,
+    PRIMARY_BUS = 0x18,
     SECONDARY_BUS = 0x19,
+    IO_WINDOW = 0x1c,
+    MEMORY_WINDOW = 0x20,
     CAPABILITIES = 0x34,
     INTERRUPT_LINE = 0x3c,
     FIRST_CAPABILITY = 0x40,
@@ -118,21 +121,37 @@ void fake_pci_place_bar(struct fake_pci_fn *fn, unsigned i, uint64_t base)
 
 /* ---- configuration space --------------------------------------------------------------------- */
 
-static struct fake_pci_fn *addressed(const struct fake_pci *m)
+static struct fake_pci_fn *find(const struct fake_pci *m, unsigned bus, unsigned slot,
+                                unsigned function)
 {
-    if (!(m->address >> 31))
-        return NULL;
     for (unsigned i = 0; i < m->count; i++) {
         struct fake_pci_fn *fn = m->fns[i];
-        if (fn->bus == (m->address >> 16 & 0xff) && fn->slot == (m->address >> 11 & 31) &&
-            fn->fn == (m->address >> 8 & 7))
+        if (fn->bus == bus && fn->slot == slot && fn->fn == function)
             return fn->gone ? NULL : fn;
     }
     return NULL;
 }
 
+static struct fake_pci_fn *addressed(const struct fake_pci *m)
+{
+    return m->address >> 31
+               ? find(m, m->address >> 16 & 0xff, m->address >> 11 & 31, m->address >> 8 & 7)
+               : NULL;
+}
+
+static uint32_t config_read(struct fake_pci_fn *fn, unsigned at, unsigned bytes)
+{
+    uint32_t v = 0;
+
+    if (!fn->hook_read || !fn->hook_read(fn, at, bytes, &v))
+        memcpy(&v, fn->config + at, bytes);
+    return v;
+}
+
 static void config_write(struct fake_pci_fn *fn, unsigned at, unsigned bytes, uint32_t v)
 {
+    if (fn->hook_write && fn->hook_write(fn, at, bytes, v))
+        return;
     const uint16_t decoding = fake_pci_get16(fn, COMMAND) & (COMMAND_IO | COMMAND_MEMORY);
 
     if (at >= BAR0 && at < BAR0 + 4 * FAKE_PCI_BARS && decoding &&
@@ -148,15 +167,13 @@ static void config_write(struct fake_pci_fn *fn, unsigned at, unsigned bytes, ui
 static uint32_t port_read(void *arg, uint64_t offset, unsigned bytes)
 {
     struct fake_pci *m = arg;
-    const struct fake_pci_fn *fn = addressed(m);
-    uint32_t v = 0;
+    struct fake_pci_fn *fn = addressed(m);
 
     if (offset < 4)
         return bytes == 4 ? m->address : UINT32_MAX;
     if (!fn)
         return UINT32_MAX;
-    memcpy(&v, fn->config + (m->address & 0xfc) + offset - 4, bytes);
-    return v;
+    return config_read(fn, (m->address & 0xfc) + (unsigned)offset - 4, bytes);
 }
 
 static void port_write(void *arg, uint64_t offset, unsigned bytes, uint32_t v)
@@ -183,6 +200,37 @@ void fake_pci_init(struct fake_pci *machine)
     host_bus_attach(true, PORT_ADDRESS, PORTS, &ops, machine);
 }
 
+/* 1 MiB for a bus, 32 KiB for a slot, 4 KiB for a function, of which the first 256 bytes are ours. */
+static struct fake_pci_fn *in_ecam(const struct fake_pci *m, uint64_t offset)
+{
+    return (offset & 0xfff) < 256
+               ? find(m, offset >> 20 & 0xff, offset >> 15 & 31, offset >> 12 & 7)
+               : NULL;
+}
+
+static uint32_t ecam_read(void *arg, uint64_t offset, unsigned bytes)
+{
+    struct fake_pci_fn *fn = in_ecam(arg, offset);
+
+    return fn ? config_read(fn, offset & 0xff, bytes) : UINT32_MAX;
+}
+
+static void ecam_write(void *arg, uint64_t offset, unsigned bytes, uint32_t v)
+{
+    struct fake_pci_fn *fn = in_ecam(arg, offset);
+
+    if (fn)
+        config_write(fn, offset & 0xff, bytes, v);
+}
+
+void fake_pci_only_ecam(struct fake_pci *machine, uint64_t base)
+{
+    static const struct host_bus_ops ops = {ecam_read, ecam_write};
+
+    host_bus_detach(machine);
+    host_bus_attach(false, base, 256ull << 20, &ops, machine);
+}
+
 void fake_pci_fn_init(struct fake_pci_fn *fn, uint8_t bus, uint8_t slot, uint8_t function,
                       uint16_t vendor, uint16_t device)
 {
@@ -200,6 +248,12 @@ void fake_pci_make_bridge(struct fake_pci_fn *fn, uint8_t secondary)
 {
     fn->config[HEADER_TYPE] = (uint8_t)((fn->config[HEADER_TYPE] & 0x80) | 1);
     fn->config[SECONDARY_BUS] = secondary;
+    memset(fn->writable + PRIMARY_BUS, 0xff, 3); /* primary, secondary, subordinate */
+    memset(fn->writable + IO_WINDOW, 0xf0, 2);
+    for (unsigned i = MEMORY_WINDOW; i < MEMORY_WINDOW + 8; i += 2) { /* two windows' bits 15:4 */
+        fn->writable[i] = 0xf0;
+        fn->writable[i + 1] = 0xff;
+    }
     fake_pci_put16(fn, 0x0a, 0x0604);
 }
 

@@ -43,6 +43,10 @@ struct fake_pci_fn {
     struct fake_msix_entry msix[FAKE_MSIX_MAX];
     uint16_t msix_count;
 
+    /* What else an access to configuration space does. False: nothing, it is an ordinary one. May be NULL. */
+    bool (*hook_read)(struct fake_pci_fn *fn, unsigned at, unsigned bytes, uint32_t *value);
+    bool (*hook_write)(struct fake_pci_fn *fn, unsigned at, unsigned bytes, uint32_t value);
+
     struct fake_pci *machine; /* set by fake_pci_add() */
     void *owner;              /* for the device behind the BARs */
 };
@@ -58,11 +62,14 @@ struct fake_pci {
 /* An empty machine: host bus, interrupts and log start afresh; the two ports answer. */
 void fake_pci_init(struct fake_pci *machine);
 
+/* The two ports answer no more, but memory at `base` does: 256 buses of configuration space (ECAM). */
+void fake_pci_only_ecam(struct fake_pci *machine, uint64_t base);
+
 /* A function with an ordinary header, not yet on a bus. */
 void fake_pci_fn_init(struct fake_pci_fn *fn, uint8_t bus, uint8_t slot, uint8_t function,
                       uint16_t vendor, uint16_t device);
 
-/* Make it a bridge to bus `secondary`. */
+/* Make it a bridge to bus `secondary`; 0: nobody has numbered it yet. */
 void fake_pci_make_bridge(struct fake_pci_fn *fn, uint8_t secondary);
 
 /* Put it on the bus. */

@@ -95,7 +95,7 @@ static void set_features(struct virtio_dev *dev, uint64_t features)
     v->features = features;
 }
 
-static uint8_t config_generation(struct virtio_dev *dev)
+static uint32_t config_generation(struct virtio_dev *dev)
 {
     struct fake_vdev *v = self(dev);
 

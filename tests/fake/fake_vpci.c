@@ -195,6 +195,8 @@ static void add_decoys(struct fake_vpci *v)
     add_cap(v, (struct cap){CAP_BYTES, CAP_ISR, bar, 0, {0}, MODERN_BYTES, 1, 0}); /* outside */
 }
 
+static void add_window(struct fake_vpci *v);
+
 static void add_caps(struct fake_vpci *v)
 {
     const uint32_t multiplier = v->setup.notify_multiplier;
@@ -208,6 +210,67 @@ static void add_caps(struct fake_vpci *v)
     add_cap(v, (struct cap){CAP_BYTES, 4, bar, 0, {0}, 2 * REGION, CONFIG_BYTES, 0});
     add_cap(
         v, (struct cap){CAP_NOTIFY_BYTES, CAP_NOTIFY, bar, 0, {0}, 3 * REGION, REGION, multiplier});
+    if (v->setup.window)
+        add_window(v);
+}
+
+/* ---- the window: §4.1.4.9 --------------------------------------------------------------------- */
+
+enum { CAP_WINDOW = 5, WINDOW_BAR = 4, WINDOW_OFFSET = 8, WINDOW_LENGTH = 12, WINDOW_DATA = 16 };
+
+static uint32_t window_word(const struct fake_vpci *v, unsigned field)
+{
+    uint32_t word;
+
+    memcpy(&word, v->fn.config + v->window_cap + field, sizeof(word));
+    return word;
+}
+
+/* What the data field stands for, if this access is one of it. */
+static bool in_window(struct fake_vpci *v, unsigned at, unsigned bytes)
+{
+    const unsigned data = v->window_cap + (unsigned)WINDOW_DATA;
+
+    if (v->window_cap == 0 || at < data || at >= data + 4)
+        return false;
+    v->window_accesses++;
+    if (at == data && bytes == window_word(v, WINDOW_LENGTH) &&
+        window_word(v, WINDOW_OFFSET) % bytes == 0 &&
+        v->fn.config[v->window_cap + WINDOW_BAR] == FAKE_VPCI_MODERN_BAR)
+        return true;
+    fake_violation(&v->vdev, "the window was used before it was aimed (§4.1.4.9.1)");
+    return false;
+}
+
+static bool window_read(struct fake_pci_fn *fn, unsigned at, unsigned bytes, uint32_t *value)
+{
+    struct fake_vpci *v = fn->owner;
+
+    if (!in_window(v, at, bytes))
+        return false;
+    *value = fake_vpci_modern_read(fn, window_word(v, WINDOW_OFFSET), bytes);
+    return true;
+}
+
+static bool window_write(struct fake_pci_fn *fn, unsigned at, unsigned bytes, uint32_t value)
+{
+    struct fake_vpci *v = fn->owner;
+
+    if (!in_window(v, at, bytes))
+        return false;
+    fake_vpci_modern_write(fn, window_word(v, WINDOW_OFFSET), bytes, value);
+    return true;
+}
+
+static void add_window(struct fake_vpci *v)
+{
+    static const uint8_t body[18] = {20, CAP_WINDOW};
+
+    v->window_cap = fake_pci_capability(&v->fn, CAP_VENDOR, body, sizeof(body));
+    v->fn.writable[v->window_cap + WINDOW_BAR] = 0xff;
+    memset(v->fn.writable + v->window_cap + WINDOW_OFFSET, 0xff, 8);
+    v->fn.hook_read = window_read;
+    v->fn.hook_write = window_write;
 }
 
 /* ---- set-up ---------------------------------------------------------------------------------- */

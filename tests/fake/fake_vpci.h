@@ -48,6 +48,7 @@ struct fake_vpci_setup {
     uint16_t vectors; /* MSI-X table; 0 = no MSI-X */
     uint64_t base;    /* of the modern BAR; 0 = FAKE_VPCI_BASE */
     bool no_address;  /* firmware has placed no memory BAR */
+    bool window;      /* registers are reached through configuration space, too (§4.1.4.9) */
     uint32_t notify_multiplier;
     uint8_t slot;
     enum fake_vpci_fault fault;
@@ -81,7 +82,8 @@ struct fake_vpci {
     uint16_t config_vector, queue_select;
     struct fake_vpci_queue queue[FAKE_QUEUES];
     uint8_t isr;
-    unsigned isr_reads, config_reads;
+    unsigned isr_reads, config_reads, window_accesses;
+    uint8_t window_cap;  /* 0 = none */
     unsigned interrupts; /* taken by somebody */
 };
 

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "lib/acpi.h"
+#include "lib/acpi_devices.h"
 #include "lib/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { BASE = 0x1000, RSDP_BYTES = 20, RSDP_SUM = 8, HEADER_BYTES = 36, HEADER_SUM = 9 };
-enum { VIEWS_MAX = 2048 };
+enum { VIEWS_MAX = 2048, DEVICES_MAX = 4, IOAPICS_MAX = 2 };
 
 static const uint8_t *memory;
 static size_t memory_bytes;
@@ -45,6 +46,30 @@ static const void *view(uint64_t phys, uint64_t len)
     return copy;
 }
 
+static void check_devices(const struct acpi_facts *facts, const char *hid)
+{
+    struct acpi_device list[DEVICES_MAX];
+    const size_t count = acpi_find_devices(view, facts, hid, list, DEVICES_MAX);
+
+    ASSERT(count <= DEVICES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        ASSERT(list[i].mem_count <= ACPI_RANGES_MAX && list[i].bus_first <= list[i].bus_last);
+        for (size_t j = 0; j < list[i].mem_count; j++)
+            ASSERT(list[i].mem[j].len != 0 &&
+                   list[i].mem[j].base <= UINT64_MAX - list[i].mem[j].len);
+    }
+}
+
+static void check_tables(const struct acpi_facts *facts)
+{
+    struct acpi_ioapic ioapics[IOAPICS_MAX];
+    struct acpi_ecam ecam;
+
+    ASSERT(acpi_find_ioapics(view, facts, ioapics, IOAPICS_MAX) <= IOAPICS_MAX);
+    if (acpi_find_ecam(view, facts, &ecam))
+        ASSERT(ecam.base != 0 && ecam.bus_first <= ecam.bus_last);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     memory = data;
@@ -55,6 +80,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ASSERT(facts.dsdt != 0);
     if (facts.hw_reduced)
         ASSERT(facts.pm1a_cnt == 0 && facts.pm_timer == 0);
+    check_devices(&facts, "LNRO0005");
+    check_devices(&facts, "PNP0A08");
+    check_tables(&facts);
     while (view_count > 0)
         free(views[--view_count]);
     return 0;

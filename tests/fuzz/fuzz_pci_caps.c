@@ -141,7 +141,7 @@ static void use(void)
     if (virtio_negotiate(&vp.dev, UINT64_MAX, 0, NULL))
         return;
     const unsigned kind = next_bytes(1) % VIRTIO_IRQ_KINDS;
-    if (virtio_pci_irqs(&vp, (enum virtio_pci_irqs)kind, ignore_event, NULL, QUEUES, vectors))
+    if (virtio_pci_irqs(&vp.dev, (enum virtio_irqs)kind, ignore_event, NULL, QUEUES, vectors))
         return;
     virtio_config_read(&vp.dev, next_bytes(1), bytes, next_bytes(1) % (sizeof(bytes) + 2));
     for (uint16_t i = 0; i < QUEUES; i++) {
@@ -162,7 +162,7 @@ static void found(void *arg, const struct pci_function *fn)
     if (!virtio_pci_match(fn, VIRTIO_TYPE_NET) || virtio_pci_open(&vp, fn))
         return;
     use();
-    virtio_pci_close(&vp);
+    virtio_pci_close(&vp.dev);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -91,7 +91,7 @@ static struct multiboot1_module *add_module(uint32_t offset, uint32_t len, const
 static int read_all(void)
 {
     const struct span image = {(uintptr_t)machine + 16 * PAGE, (uintptr_t)machine + 32 * PAGE};
-    return boot_info_multiboot1(&info, phys(machine), image);
+    return boot_info_read(&info, BOOT_MAGIC_MULTIBOOT1, phys(machine), image);
 }
 
 /* The whole machine is usable memory. */
@@ -250,7 +250,7 @@ static void mem_upper_serves_when_there_is_no_map(void **state)
     set_flags(MB1_HAS_MEM);
     /* An image that takes everything below this machine, which isn't there to be copied to. */
     const struct span image = {PAGE, (uintptr_t)machine + 32 * PAGE};
-    assert_int_equal(boot_info_multiboot1(&info, phys(machine), image), 0);
+    assert_int_equal(boot_info_read(&info, BOOT_MAGIC_MULTIBOOT1, phys(machine), image), 0);
     assert_int_equal(info.ram.v[0].end, 640 * 1024);
     assert_int_equal(info.ram.v[1].start, 1 << 20);
     assert_int_equal(info.ram.v[1].end, (uintptr_t)machine + MACHINE_BYTES);

@@ -469,6 +469,70 @@ static void a_key_given_twice_warns_and_the_last_counts(void **state)
     parses_quietly("net1.ip=off net2.ip=off ip=off");
 }
 
+static void mmio_devices_are_collected_in_linuxs_words(void **state)
+{
+    (void)state;
+    parses_quietly("virtio_mmio.device=512@0xfeb00000:5 virtio_mmio.device=4K@3489660928:017:3 "
+                   "virtio_mmio.device=0x1m@0xd0001000:12");
+    assert_int_equal(opt.mmio_count, 3);
+    assert_int_equal(opt.mmio[0].size, 512);
+    assert_int_equal(opt.mmio[0].base, 0xfeb00000);
+    assert_int_equal(opt.mmio[0].irq, 5);
+    assert_int_equal(opt.mmio[1].size, 4096);
+    assert_int_equal(opt.mmio[1].base, 0xd0000000);
+    assert_int_equal(opt.mmio[1].irq, 15);
+    assert_int_equal(opt.mmio[2].size, 1 << 20);
+}
+
+static void mmio_devices_that_make_no_sense_are_refused(void **state)
+{
+    static const char *const values[] = {"",
+                                         "512",
+                                         "512@0x1000",
+                                         "512@0x1000:",
+                                         "@0x1000:5",
+                                         "x@0x1000:5",
+                                         "512@0x1000:5:",
+                                         "512@0x1000:5:1x",
+                                         "512@0x1000:5x",
+                                         "255@0x1000:5",
+                                         "512@0x1001:5",
+                                         "512@0xffffffffffffff00:5",
+                                         "17179869184G@0x1000:5",
+                                         "512@0x1000:65536",
+                                         "99999999999999999999@0x1000:5"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        char line[96];
+        snprintf(line, sizeof(line), "virtio_mmio.device=%s", values[i]);
+        assert_int_equal(parse(line), -EINVAL);
+        assert_int_equal(opt.mmio_count, 0);
+    }
+    char many[2048] = "";
+    for (unsigned i = 0; i < OPT_MMIO_MAX + 1; i++)
+        strcat(many, "virtio_mmio.device=512@0xfeb00000:5 ");
+    assert_int_equal(parse(many), -EINVAL);
+    assert_int_equal(opt.mmio_count, OPT_MMIO_MAX);
+}
+
+static void mmio_devices_are_picked_out_of_somebody_elses_words(void **state)
+{
+    char theirs[] = "ip=nonsense virtio_mmio.device=512@0xfeb00e00:12 -- virtio_mmio.device=bad "
+                    "virtio_mmio.device=512@0xfeb00c00:11";
+    char many[2048] = "";
+    (void)state;
+    assert_int_equal(parse(""), 0);
+    options_pick_mmio(&opt, theirs);
+    assert_int_equal(opt.mmio_count, 2);
+    assert_int_equal(opt.mmio[1].irq, 11);
+    for (unsigned i = 0; i < OPT_MMIO_MAX; i++)
+        strcat(many, "virtio_mmio.device=512@0xfeb00000:5 ");
+    options_pick_mmio(&opt, many);
+    assert_int_equal(opt.mmio_count, OPT_MMIO_MAX);
+    assert_int_equal(warnings + errors, 0);
+}
+
 /* ---- words that are not options ---- */
 
 static void a_loaders_image_path_is_skipped(void **state)
@@ -597,6 +661,9 @@ int main(void)
         cmocka_unit_test(a_long_word_is_not_cut_inside_a_character),
         cmocka_unit_test(no_line_can_be_faked_by_a_value),
         cmocka_unit_test(a_key_given_twice_warns_and_the_last_counts),
+        cmocka_unit_test(mmio_devices_are_collected_in_linuxs_words),
+        cmocka_unit_test(mmio_devices_that_make_no_sense_are_refused),
+        cmocka_unit_test(mmio_devices_are_picked_out_of_somebody_elses_words),
         cmocka_unit_test(a_loaders_image_path_is_skipped),
         cmocka_unit_test(words_behind_two_dashes_are_the_programs),
         cmocka_unit_test(too_many_program_words_are_refused),

@@ -84,7 +84,7 @@ static void raise_all(void)
     fake_vpci_config_interrupt(&fix.fake);
 }
 
-static int irqs_and_queues(enum virtio_pci_irqs kind, uint16_t vectors[2])
+static int irqs_and_queues(enum virtio_irqs kind, uint16_t vectors[2])
 {
     int err = vpci_irqs(&fix, kind, vectors);
 
@@ -199,7 +199,7 @@ static void a_device_that_accepts_no_vector_gets_its_line(void **state)
         setup.fault = FAKE_VECTORS_REFUSED;
         vpci_negotiate(&fix, &setup);
         for (int kind = VIRTIO_IRQ_PER_QUEUE; kind <= VIRTIO_IRQ_SHARED; kind++)
-            assert_int_equal(vpci_irqs(&fix, (enum virtio_pci_irqs)kind, vectors), -EIO);
+            assert_int_equal(vpci_irqs(&fix, (enum virtio_irqs)kind, vectors), -EIO);
         assert_false(fake_msix_on(&fix.fake.fn));
         assert_int_equal(irqs_and_queues(VIRTIO_IRQ_LINE, vectors), 0);
         raise_all();
@@ -307,7 +307,7 @@ static void the_line_is_quiet_until_somebody_listens_and_after_the_close(void **
     raise_all();
     assert_int_equal(fix.fake.interrupts, 3);
     virtio_reset(&fix.vp.dev);
-    virtio_pci_close(&fix.vp);
+    virtio_pci_close(&fix.vp.dev);
     raise_all();
     assert_int_equal(fix.fake.interrupts, 3);
     assert_int_equal(host_irq_line(11), 1); /* the handler is there for good, and does nothing */
@@ -339,7 +339,7 @@ static void every_way_of_interrupting_has_a_name(void **state)
     (void)state;
     vpci_negotiate(&fix, &vpci_modern);
     for (int kind = 0; kind < VIRTIO_IRQ_KINDS; kind++) {
-        assert_int_equal(vpci_irqs(&fix, (enum virtio_pci_irqs)kind, vectors), 0);
+        assert_int_equal(vpci_irqs(&fix, (enum virtio_irqs)kind, vectors), 0);
         assert_string_equal(fix.vp.dev.irqs, names[kind]);
     }
     vpci_close(&fix);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "drivers/pci/pci.h"
 #include "drivers/virtio/spec.h"
 #include "drivers/virtio_net/vnet.h"
 #include "tests/fake/fake_vpci.h"
@@ -23,6 +24,7 @@ static struct fake_vpci fakes[NICS];
 static struct netdev *nics[NICS];
 static size_t nic_count;
 static const struct opt_vnet options;
+static const struct vnet_buses buses = {.pci = &pci_ports};
 static unsigned sent;
 
 static const struct fake_vpci_setup modern = {
@@ -55,7 +57,7 @@ static void on_sent(void *stack, void *cookie)
 
 static void probe(void)
 {
-    nic_count = vnet_probe_all(nics, NICS, &options);
+    nic_count = vnet_probe_all(nics, NICS, &options, &buses);
     for (size_t i = 0; i < nic_count; i++)
         nics[i]->on_sent = on_sent;
 }

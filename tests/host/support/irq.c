@@ -55,6 +55,13 @@ int irq_line_attach(uint8_t line, irq_handler handler, void *arg)
     return 0;
 }
 
+/* On the host GSIs and legacy lines are the same lines. */
+int irq_gsi_attach(uint32_t gsi, unsigned how, irq_handler handler, void *arg)
+{
+    (void)how;
+    return irq_line_attach(gsi < LINES ? (uint8_t)gsi : LINES, handler, arg);
+}
+
 bool host_irq_message(uint64_t address, uint32_t data)
 {
     if (address != MESSAGE_ADDRESS || data < FIRST_VECTOR || data - FIRST_VECTOR >= vector_count)

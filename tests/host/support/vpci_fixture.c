@@ -66,10 +66,10 @@ static void count_event(void *arg, bool config)
         fix->queue_events++;
 }
 
-int vpci_irqs(struct vpci_fixture *fix, enum virtio_pci_irqs kind, uint16_t vectors[2])
+int vpci_irqs(struct vpci_fixture *fix, enum virtio_irqs kind, uint16_t vectors[2])
 {
     fix->queue_events = fix->config_events = 0;
-    return virtio_pci_irqs(&fix->vp, kind, count_event, fix, 2, vectors);
+    return virtio_pci_irqs(&fix->vp.dev, kind, count_event, fix, 2, vectors);
 }
 
 int vpci_queue(struct vpci_fixture *fix, uint16_t idx, uint16_t max_size, uint16_t vector)
@@ -89,7 +89,7 @@ void vpci_close(struct vpci_fixture *fix)
         virtio_reset(&fix->vp.dev);
     for (unsigned i = 0; i < FAKE_QUEUES; i++)
         vq_close(&fix->vq[i], forget, NULL);
-    virtio_pci_close(&fix->vp);
+    virtio_pci_close(&fix->vp.dev);
     if (fix->fake.vdev.violations)
         fail_msg("driver: %s", fix->fake.vdev.violation);
     if (fix->machine.violations)

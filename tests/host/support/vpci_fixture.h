@@ -25,7 +25,7 @@ int vpci_open(struct vpci_fixture *fix, const struct fake_vpci_setup *setup);
 void vpci_negotiate(struct vpci_fixture *fix, const struct fake_vpci_setup *setup);
 
 /* virtio_pci_irqs() for two queues, counting events into the fixture. */
-int vpci_irqs(struct vpci_fixture *fix, enum virtio_pci_irqs kind, uint16_t vectors[2]);
+int vpci_irqs(struct vpci_fixture *fix, enum virtio_irqs kind, uint16_t vectors[2]);
 
 /* Open queue idx. vq_open()'s result. */
 int vpci_queue(struct vpci_fixture *fix, uint16_t idx, uint16_t max_size, uint16_t vector);

@@ -28,6 +28,16 @@ int irq_msi_alloc(irq_handler handler, void *arg, uint64_t *address, uint32_t *d
  */
 int irq_line_attach(uint8_t line, irq_handler handler, void *arg);
 
+/* How a line interrupts. None of them: level-triggered, active high. */
+enum irq_how { IRQ_EDGE = 1, IRQ_ACTIVE_LOW = 2 };
+
+/*
+ * The same for a line of an I/O APIC ("global system interrupt"); on a machine without one, for the legacy line of
+ * that number. `how` is enum irq_how's bits; whoever comes first to a line decides. Returns 0; -EINVAL for a line
+ * that no controller has; -ENOSPC.
+ */
+int irq_gsi_attach(uint32_t gsi, unsigned how, irq_handler handler, void *arg);
+
 /* Interrupts taken since boot, per source class, for /metrics. */
 uint64_t irq_count(void);
 
