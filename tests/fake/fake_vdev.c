@@ -48,6 +48,10 @@ static uint8_t get_status(struct virtio_dev *dev)
         return 0xff;
     if (v->fault == FAKE_RESET_NEVER_ENDS && v->status == 0)
         return ST_DRIVER_OK;
+    if (v->status == 0 && v->reset_left) {
+        v->reset_left--;
+        return ST_DRIVER_OK;
+    }
     return v->status;
 }
 
@@ -56,6 +60,7 @@ static void reset(struct fake_vdev *v)
     v->status = 0;
     v->features = 0;
     v->resets++;
+    v->reset_left = v->reset_reads;
     for (unsigned i = 0; i < FAKE_QUEUES; i++) {
         const uint16_t offered = v->queue[i].offered_size;
         v->queue[i] = (struct fake_queue){.offered_size = offered};
@@ -70,6 +75,8 @@ static void set_status(struct virtio_dev *dev, uint8_t status)
         reset(v);
         return;
     }
+    if (v->status == 0 && v->reset_left)
+        fake_violation(v, "the driver went on before the reset had ended (§2.4.2)");
     if (v->status & ~status)
         fake_violation(v, "a status bit was cleared without reset (§2.1.1)");
     if ((status & ST_DRIVER_OK) && !(status & ST_FEATURES_OK) && !v->transport.legacy)

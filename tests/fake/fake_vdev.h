@@ -74,6 +74,8 @@ struct fake_vdev {
     uint8_t generation;
     struct fake_queue queue[FAKE_QUEUES];
     unsigned resets;
+    unsigned reset_reads; /* how many looks at its status a reset takes; 0 = it is done at once */
+    unsigned reset_left;  /* of them, in the reset under way */
 
     /* An interrupt is a call, at once, as on a machine with interrupts on. May be NULL. */
     void (*irq)(void *arg, uint16_t queue_idx);
