@@ -59,8 +59,7 @@ static void reset(struct fake_vdev *v)
 {
     v->status = 0;
     v->features = 0;
-    v->resets++;
-    v->reset_left = v->reset_reads;
+    v->lost = false;
     for (unsigned i = 0; i < FAKE_QUEUES; i++) {
         const uint16_t offered = v->queue[i].offered_size;
         v->queue[i] = (struct fake_queue){.offered_size = offered};
@@ -73,6 +72,8 @@ static void set_status(struct virtio_dev *dev, uint8_t status)
 
     if (status == 0) {
         reset(v);
+        v->resets++;
+        v->reset_left = v->reset_reads;
         return;
     }
     if (v->status == 0 && v->reset_left)
@@ -173,7 +174,7 @@ static void notify(struct virtio_dev *dev, uint16_t idx)
 {
     struct fake_vdev *v = self(dev);
 
-    if (!(v->status & ST_DRIVER_OK))
+    if (!(v->status & ST_DRIVER_OK) && !v->lost)
         fake_violation(v, "notification before DRIVER_OK (§3.1.1)");
     v->queue[idx].kicks++;
 }
@@ -220,6 +221,12 @@ void fake_vdev_init(struct fake_vdev *v, uint64_t features, uint16_t size, bool 
     v->config[8] = 1;            /* max_virtqueue_pairs */
     v->config[10] = 1500 & 0xff; /* mtu */
     v->config[11] = 1500 >> 8;
+}
+
+void fake_lose_state(struct fake_vdev *v)
+{
+    reset(v);
+    v->lost = true;
 }
 
 void fake_config_set(struct fake_vdev *v, uint32_t offset, const void *bytes, uint32_t len)

@@ -76,6 +76,7 @@ struct fake_vdev {
     unsigned resets;
     unsigned reset_reads; /* how many looks at its status a reset takes; 0 = it is done at once */
     unsigned reset_left;  /* of them, in the reset under way */
+    bool lost;            /* fake_lose_state() was called, and the driver has not reset it yet */
 
     /* An interrupt is a call, at once, as on a machine with interrupts on. May be NULL. */
     void (*irq)(void *arg, uint16_t queue_idx);
@@ -152,6 +153,9 @@ unsigned fake_net_transmit(struct fake_vdev *v, unsigned max, fake_net_sink *sin
 /* One frame of a popped transmit chain: checks it and hands it to `sink`, without completing it. */
 void fake_net_read(struct fake_vdev *v, const struct fake_chain *chain, fake_net_sink *sink,
                    void *arg);
+
+/* Somebody resets the device behind the driver's back: it knows nothing any more. */
+void fake_lose_state(struct fake_vdev *v);
 
 /* For the fake's own parts: true once, when this lie is due; and a driver's fault seen. */
 bool fake_lie(struct fake_vdev *v, enum fake_fault fault);

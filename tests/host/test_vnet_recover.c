@@ -111,7 +111,9 @@ static void a_device_that_has_lost_its_state_is_started_again(void **state)
 {
     (void)state;
     open_all();
-    fix.fake.transport.set_status(&fix.fake.dev, 0);
+    fake_lose_state(&fix.fake);
+    assert_int_equal(fix_send(&fix, bytes, 60, bytes), 0);
+    fix.nic.net.ops->flush(&fix.nic.net);
     fix_ticks(&fix, VNET_LOOK_TICKS);
     assert_int_equal(recovery()->faults[VNET_FAULT_LOST], 1);
     fix_check_runs(&fix);
