@@ -29,14 +29,27 @@ void virtio_reset_begin(struct virtio_dev *dev)
     dev->transport->set_status(dev, 0);
 }
 
+/*
+ * Where nothing is, a PC's bus answers with ones. QEMU's answers 0 in memory, which would pass for a device that was just
+ * reset; so who has been started once is looked for.
+ */
+static bool is_gone(struct virtio_dev *dev, uint8_t status)
+{
+    if (status == VIRTIO_S_GONE)
+        return true;
+    return status == 0 && dev->was_started && dev->transport->is_present &&
+           !dev->transport->is_present(dev);
+}
+
 /* Status reads 0 once the device has let go of everything (§4.1.4.3.2). */
 int virtio_reset_ended(struct virtio_dev *dev)
 {
     const uint8_t status = dev->transport->get_status(dev);
 
-    dev->is_reset = status == 0;
-    if (status == VIRTIO_S_GONE)
+    dev->is_reset = false;
+    if (is_gone(dev, status))
         return -ENODEV;
+    dev->is_reset = status == 0;
     return status == 0 ? 0 : -EBUSY;
 }
 
@@ -135,7 +148,7 @@ int virtio_look(struct virtio_dev *dev)
 {
     const uint8_t status = dev->transport->get_status(dev);
 
-    if (status == VIRTIO_S_GONE)
+    if (is_gone(dev, status))
         return -ENODEV;
     if (status & VIRTIO_S_NEEDS_RESET)
         return -EIO;

@@ -53,6 +53,8 @@ struct virtio_transport {
     /* INTx only: read (and clear) ISR. Returns its bits: 1 queue, 2 config. */
     uint8_t (*read_isr)(struct virtio_dev *dev);
     int (*config_vector)(struct virtio_dev *dev, uint16_t vector);
+    /* Does anything stand where the device stood? Asked when its registers read oddly; NULL: nobody can tell. */
+    bool (*is_present)(struct virtio_dev *dev);
 };
 
 struct virtio_dev {
@@ -95,7 +97,7 @@ void virtio_start(struct virtio_dev *dev);
 /*
  * Look at a started device's status. Returns 0 when all is well; -EIO once it has set DEVICE_NEEDS_RESET (§2.1.2);
  * -ESTALE when it knows nothing of DRIVER_OK any more (somebody reset it behind our back); -ENODEV when the
- * status reads as all ones: nothing is there any more.
+ * status reads as all ones, or the transport misses the device: it was unplugged.
  */
 int virtio_look(struct virtio_dev *dev);
 

@@ -156,6 +156,7 @@ static const struct virtio_transport legacy = {
     .notify = notify,
     .read_isr = read_isr,
     .config_vector = config_vector,
+    .is_present = virtio_pci_is_present,
 };
 
 int virtio_pci_legacy_open(struct virtio_pci *vp)

@@ -182,6 +182,7 @@ static const struct virtio_transport modern = {
     .notify = notify,
     .read_isr = read_isr,
     .config_vector = config_vector,
+    .is_present = virtio_pci_is_present,
 };
 
 /* ---- capabilities ---- */

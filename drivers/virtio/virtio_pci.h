@@ -75,6 +75,9 @@ void virtio_pci_close(struct virtio_pci *vp);
 
 /* ---- between the files of this transport ---- */
 
+/* For both interfaces: configuration space still shows the function. */
+bool virtio_pci_is_present(struct virtio_dev *dev);
+
 /* Find and map the modern registers. 0, or -ENODEV. */
 int virtio_pci_modern_open(struct virtio_pci *vp);
 int virtio_pci_legacy_open(struct virtio_pci *vp);

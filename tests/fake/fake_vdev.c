@@ -46,6 +46,8 @@ static uint8_t get_status(struct virtio_dev *dev)
 
     if (v->fault == FAKE_GONE)
         return 0xff;
+    if (v->fault == FAKE_GONE_ZERO)
+        return 0;
     if (v->fault == FAKE_RESET_NEVER_ENDS && v->status == 0)
         return ST_DRIVER_OK;
     if (v->status == 0 && v->reset_left) {
@@ -192,6 +194,11 @@ static int config_vector(struct virtio_dev *dev, uint16_t vector)
     return 0;
 }
 
+static bool is_present(struct virtio_dev *dev)
+{
+    return self(dev)->fault != FAKE_GONE_ZERO;
+}
+
 void fake_vdev_init(struct fake_vdev *v, uint64_t features, uint16_t size, bool legacy)
 {
     static const uint8_t mac[6] = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
@@ -209,7 +216,8 @@ void fake_vdev_init(struct fake_vdev *v, uint64_t features, uint16_t size, bool 
                       .queue_setup = queue_setup,
                       .notify = notify,
                       .read_isr = read_isr,
-                      .config_vector = config_vector},
+                      .config_vector = config_vector,
+                      .is_present = is_present},
         .dev = {.device_id = 1, .offered = features, .irqs = "intx", .where = "fake"},
         .config_len = FAKE_CONFIG_BYTES,
     };

@@ -43,7 +43,8 @@ enum fake_fault {
     FAKE_RESET_NEVER_ENDS,
     FAKE_FEATURES_REFUSED, /* FEATURES_OK doesn't stick */
     FAKE_CONFIG_NEVER_SETTLES,
-    FAKE_GONE, /* status reads as all ones */
+    FAKE_GONE,      /* status reads as all ones */
+    FAKE_GONE_ZERO, /* … as 0, like all else, and the bus misses it */
     FAKE_FAULT_COUNT
 };
 

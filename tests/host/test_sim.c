@@ -447,7 +447,7 @@ static void run(uint64_t seed)
     transfer();
     end_connections();
     if (!hosts[0].nic.net.broken && !hosts[1].nic.net.broken)
-        assert_true(resets(&hosts[0].nic.recover) + resets(&hosts[1].nic.recover) > FAULTS / 4);
+        assert_true(resets(&hosts[0].nic.recover) + resets(&hosts[1].nic.recover) > FAULTS / 8);
     printf("seed %llu: %u ms, %llu and %llu resets, %llu attempts failed\n",
            (unsigned long long)seed, step * STEP_US / 1000,
            (unsigned long long)resets(&hosts[0].nic.recover),
