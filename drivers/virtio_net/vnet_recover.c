@@ -120,9 +120,11 @@ static void reopen(struct vnet *nic)
     }
     r->life = VNET_RUNNING;
     r->running_ticks = r->look_ticks = r->stall_ticks = 0;
-    if (log_limit_pass(&r->log, &more))
-        log_warn("vnet", "%s: reset, because %s; it runs again (%u more, unsaid)", nic->net.name,
-                 words[r->fault].text, (unsigned)more);
+    if (!log_limit_pass(&r->log, &more))
+        return;
+    log_warn("vnet", "%s: reset, because %s; it runs again", nic->net.name, words[r->fault].text);
+    if (more)
+        log_warn("vnet", "%s: (%u resets more, unsaid)", nic->net.name, (unsigned)more);
 }
 
 static void look_at_reset(struct vnet *nic)
