@@ -83,6 +83,32 @@ static void lies_about_the_used_ring_end_in_a_reset(void **state)
             }
 }
 
+/* Frames of several pieces, so that a chain has descriptors that are no heads. */
+static int send_pieces(void)
+{
+    const struct frame_piece pieces[3] = {{bytes, 40}, {bytes, 50}, {bytes, 60}};
+    const struct frame_out frame = {.pieces = pieces, .piece_count = 3, .cookie = bytes};
+
+    return fix.nic.net.ops->send(&fix.nic.net, &frame);
+}
+
+static void a_used_id_that_is_not_posted_or_no_head_ends_in_a_reset(void **state)
+{
+    (void)state;
+    static const enum fake_fault lies[] = {FAKE_USED_ID_NOT_POSTED, FAKE_USED_ID_NOT_A_HEAD};
+
+    for (size_t i = 0; i < ARRAY_COUNT(lies); i++)
+        for (unsigned f = 0; f < VNET_FLAVOURS; f++) {
+            fix_open(&fix, vnet_flavours[f].offered, vnet_flavours[f].legacy, 16);
+            assert_int_equal(send_pieces(), 0);
+            fix.fake.fault = lies[i];
+            fake_net_transmit(&fix.fake, 1, NULL, NULL);
+            traffic(1);
+            check_recovered();
+            fix_close(&fix);
+        }
+}
+
 static void a_sent_frame_completed_twice_ends_in_a_reset(void **state)
 {
     (void)state;
@@ -270,11 +296,85 @@ static void unacceptable_offload_facts_cost_the_frame(void **state)
     fix_close(&fix);
 }
 
+/* A device was seen to send large frames though that had been declined (firecracker issue 3905). */
+static void a_large_frame_that_was_declined_is_dropped(void **state)
+{
+    const struct fake_net_hdr large = {.gso_type = VNET_GSO_TCPV4,
+                                       .flags = VNET_HDR_NEEDS_CSUM,
+                                       .gso_size = 1448,
+                                       .csum_start = 34,
+                                       .csum_offset = 16};
+    struct frame_in frame;
+
+    (void)state;
+    fix_open(&fix, vnet_flavours[0].offered & ~(BIT(VNET_F_GUEST_TSO4) | BIT(VNET_F_GUEST_TSO6)),
+             false, 64);
+    fake_net_receive(&fix.fake, bytes, 20000, &large);
+    assert_false(fix_poll(&fix, &frame));
+    assert_int_equal(fix.nic.rx.drops[RX_DROP_OFFLOAD], 1);
+    assert_int_equal(net_env_errors(), 0);
+    fix_check_runs(&fix);
+    fix_close(&fix);
+}
+
+/* Completions that nobody announces (cloud-hypervisor issue 1202), and announcements of nothing. */
+static void interrupts_are_neither_needed_nor_believed(void **state)
+{
+    struct frame_in frame;
+
+    (void)state;
+    for (unsigned f = 0; f < VNET_FLAVOURS; f++) {
+        fix_open(&fix, vnet_flavours[f].offered, vnet_flavours[f].legacy, 16);
+        fix.fake.irq = NULL;
+        for (unsigned n = 0; n < 16u / 2; n++)
+            assert_int_equal(fix_send(&fix, bytes, 60, bytes), 0);
+        fix.nic.net.ops->arm(&fix.nic.net);
+        fake_net_transmit(&fix.fake, 16, NULL, NULL);
+        fix_ticks(&fix, 1);
+        assert_int_equal(fix.sent_count, 8);
+        for (unsigned n = 0; n < 10000; n++)
+            vnet_interrupt(&fix.nic, n % 2);
+        assert_false(fix_poll(&fix, &frame));
+        fix_check_runs(&fix);
+        assert_int_equal(fix.nic.recover.faults[VNET_FAULT_LIE], 0);
+        fix_close(&fix);
+        fix.sent_count = 0;
+    }
+}
+
+/* Whatever a device may say when it starts, it may say at a reset; and be honest later. */
+static void lies_told_at_a_reset_cost_an_attempt(void **state)
+{
+    (void)state;
+    static const enum fake_fault lies[] = {
+        FAKE_QUEUE_SIZE_ZERO, FAKE_QUEUE_SIZE_ODD,   FAKE_QUEUE_SIZE_HUGE,
+        FAKE_QUEUE_REFUSED,   FAKE_FEATURES_REFUSED, FAKE_CONFIG_NEVER_SETTLES,
+    };
+
+    for (size_t i = 0; i < ARRAY_COUNT(lies); i++)
+        for (unsigned f = 0; f < VNET_FLAVOURS; f++) {
+            const uint64_t offered = vnet_flavours[f].offered | BIT(VNET_F_MAC);
+            if (vnet_flavours[f].legacy &&
+                (lies[i] == FAKE_FEATURES_REFUSED || lies[i] == FAKE_CONFIG_NEVER_SETTLES))
+                continue; /* has neither */
+            fix_open(&fix, offered, vnet_flavours[f].legacy, 16);
+            fix.fake.fault = lies[i];
+            fix.fake.status |= 64;
+            fix_ticks(&fix, VNET_LOOK_TICKS);
+            assert_true(fix.nic.recover.failures >= 1);
+            fix.fake.fault = FAKE_HONEST;
+            fix_ticks(&fix, 1000);
+            fix_check_runs(&fix);
+            fix_close(&fix);
+        }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup(name, fresh)
         T(lies_about_the_used_ring_end_in_a_reset),
+        T(a_used_id_that_is_not_posted_or_no_head_ends_in_a_reset),
         T(a_sent_frame_completed_twice_ends_in_a_reset),
         T(a_received_frame_completed_twice_harms_nobody),
         T(lengths_beyond_the_buffer_end_in_a_reset),
@@ -284,6 +384,9 @@ int main(void)
         T(num_buffers_of_0_costs_nothing),
         T(num_buffers_without_merging_is_ignored),
         T(unacceptable_offload_facts_cost_the_frame),
+        T(a_large_frame_that_was_declined_is_dropped),
+        T(interrupts_are_neither_needed_nor_believed),
+        T(lies_told_at_a_reset_cost_an_attempt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
