@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "port/shared.h"
 #include "tests/host/support/vnet_fixture.h"
 
 static struct vnet_fixture fix;
@@ -296,6 +297,61 @@ static void unacceptable_offload_facts_cost_the_frame(void **state)
     fix_close(&fix);
 }
 
+/* ---- a value that changes ---- */
+
+static const uint8_t *header, *entries; /* of the frame looked at; of the used ring */
+static const void *seen[16];
+static unsigned seen_count;
+
+static bool written_by_the_device(const void *addr)
+{
+    const uint8_t *at = addr;
+
+    return (at >= header && at < header + VNET_HDR_BYTES) ||
+           (at >= entries && at < entries + 16 * 8);
+}
+
+/* Whatever has been read once changes before the next read of anything. */
+static void change_what_was_read(enum shared_op op, const void *addr, uint32_t value)
+{
+    (void)value;
+    if (op != SHARED_LOAD || !written_by_the_device(addr))
+        return;
+    for (unsigned i = 0; i < seen_count; i++) {
+        assert_ptr_not_equal(seen[i], addr);
+        memset((void *)(uintptr_t)seen[i], 0xff, sizeof(le32));
+    }
+    assert_true(seen_count < ARRAY_COUNT(seen));
+    seen[seen_count++] = addr;
+}
+
+static void values_that_change_between_two_reads_are_read_once(void **state)
+{
+    const struct fake_net_hdr hdr = {
+        .flags = VNET_HDR_NEEDS_CSUM, .csum_start = 34, .csum_offset = 16};
+    struct frame_in frame;
+
+    (void)state;
+    fix_open(&fix, vnet_flavours[0].offered, false, 16);
+    fix_fill(bytes, 1000, 1);
+    fake_net_receive(&fix.fake, bytes, 1000, &hdr);
+    header = frag_start(fix.nic.rx.vq.chains[0].cookie);
+    entries = (const uint8_t *)fix.nic.rx.vq.used->ring;
+    seen_count = 0;
+    shared_hook = change_what_was_read;
+    const bool got = fix_poll(&fix, &frame);
+    shared_hook = NULL;
+    assert_true(got);
+    assert_int_equal(seen_count, 5); /* id and length; three words of header */
+    assert_true(fix_same(&frame, 1000, 1));
+    assert_int_equal(frame.offload.flags, FRAME_CSUM_PARTIAL);
+    assert_int_equal(frame.offload.csum_start, 34);
+    assert_int_equal(frame.offload.csum_offset, 16);
+    frag_give_list(frame.head);
+    fix_check_runs(&fix);
+    fix_close(&fix);
+}
+
 /* A device was seen to send large frames though that had been declined (firecracker issue 3905). */
 static void a_large_frame_that_was_declined_is_dropped(void **state)
 {
@@ -384,6 +440,7 @@ int main(void)
         T(num_buffers_of_0_costs_nothing),
         T(num_buffers_without_merging_is_ignored),
         T(unacceptable_offload_facts_cost_the_frame),
+        T(values_that_change_between_two_reads_are_read_once),
         T(a_large_frame_that_was_declined_is_dropped),
         T(interrupts_are_neither_needed_nor_believed),
         T(lies_told_at_a_reset_cost_an_attempt),
