@@ -168,7 +168,6 @@ void vnet_recover(struct vnet *nic, enum vnet_fault fault)
     r->fault = fault;
     r->faults[fault]++;
     nic->config_changed = false;
-    nic->tx.starved = true; /* send() may have refused, and will */
     /* A stall is seldom the device's fault, and has a patience of its own. */
     if (r->running_ticks >= VNET_STABLE_TICKS || fault == VNET_FAULT_STALL)
         r->in_a_row = 0;

@@ -607,6 +607,22 @@ static void a_stall_is_never_the_end(void **state)
     fix_close(&fix);
 }
 
+static void a_back_end_that_falters_again_and_again_is_not_given_up(void **state)
+{
+    (void)state;
+    open_all();
+    for (unsigned n = 0; n < 3 * VNET_RESETS_MAX; n++) {
+        assert_int_equal(fix_send(&fix, bytes, 60, bytes), 0);
+        fake_net_transmit(&fix.fake, 1, NULL, NULL);
+        assert_int_equal(fix_send(&fix, bytes, 60, bytes), 0);
+        fix_ticks(&fix, 1 + VNET_STALL_TICKS);
+        assert_int_equal(recovery()->faults[VNET_FAULT_STALL], n + 1);
+        assert_int_equal(recovery()->life, VNET_RUNNING);
+    }
+    fix_check_runs(&fix);
+    fix_close(&fix);
+}
+
 /* ---- ticks heal -------------------------------------------------------------------------- */
 
 static void frames_without_an_interrupt_are_found(void **state)
@@ -681,6 +697,7 @@ int main(void)
         T(a_device_that_is_merely_slow_is_left_alone),
         T(without_a_link_nothing_is_missed),
         T(a_stall_is_never_the_end),
+        T(a_back_end_that_falters_again_and_again_is_not_given_up),
         T(frames_without_an_interrupt_are_found),
         T(a_ring_that_memory_could_not_fill_is_filled_by_the_tick),
     };
