@@ -97,6 +97,41 @@ def test_a_machine_restored_from_a_file_goes_on(boot, net, tmp_path):
     check_nothing_reset(net)
 
 
+def test_a_machine_put_back_to_a_snapshot_goes_on(boot, net, tmp_path):
+    guest = boot("iperf", net)
+    guest.ready()
+    add_snapshot_disk(guest, tmp_path / "snapshots")
+    check_echo(net, 1 << 20)
+    job(guest, "snapshot-save", tag="here", vmstate="disk", devices=["disk"])
+    check_echo(net, 1 << 20)
+    for _ in range(3):
+        guest.qmp("stop")
+        job(guest, "snapshot-load", tag="here", vmstate="disk", devices=["disk"])
+        guest.qmp("cont")
+        assert net.answers(within=5)
+        check_echo(net, 1 << 20)
+
+    check_nothing_reset(net)
+
+
+def add_snapshot_disk(guest, path):
+    """A qcow2 that the machine doesn't see, for its states."""
+    path.touch()
+    guest.qmp("blockdev-add", **{"driver": "file", "node-name": "file", "filename": str(path)})
+    job(guest, "blockdev-create", options={"driver": "qcow2", "file": "file", "size": 1 << 26})
+    guest.qmp("blockdev-add", **{"driver": "qcow2", "node-name": "disk", "file": "file"})
+
+
+def job(guest, command, **arguments):
+    guest.qmp(command, **{"job-id": "job", **arguments})
+    deadline = time.monotonic() + 20
+    while guest.qmp("query-jobs")[0]["status"] != "concluded":
+        assert time.monotonic() < deadline, guest.qmp("query-jobs")
+        time.sleep(0.05)
+    assert "error" not in guest.qmp("query-jobs")[0], guest.qmp("query-jobs")
+    guest.qmp("job-dismiss", id="job")
+
+
 def wait_for_migration(guest):
     deadline = time.monotonic() + 20
     while not guest.qmp_path().exists() or guest.qmp("query-migrate").get("status") != "completed":
