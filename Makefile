@@ -331,7 +331,7 @@ FORMATTED := $(sort $(shell find $(OUR_DIRS) -name '*.[ch]' 2>/dev/null))
 CHECKED   := $(LIB_SRC) $(DRIVERS_SRC) $(NET_SRC)
 HEADERS   := $(filter %.h,$(FORMATTED))
 
-lint: lint-format lint-layers lint-shell lint-tidy lint-cppcheck lint-analyzer ## format, layers, static analysis
+lint: lint-format lint-layers lint-lies lint-shell lint-tidy lint-cppcheck lint-analyzer ## format, layers, static analysis
 
 # Versions differ in corner cases; Debian 12's settles the layout, another one is not asked.
 lint-format: | $(call setup,lint)
@@ -342,6 +342,10 @@ lint-format: | $(call setup,lint)
 lint-layers: | $(call setup,build)
 	@echo "  LINT  layers"
 	@$(PYTHON) tools/check_layers.py
+
+lint-lies: | $(call setup,build)
+	@echo "  LINT  lies"
+	@$(PYTHON) tools/check_lies.py
 
 lint-shell: | $(call setup,lint)
 	@echo "  LINT  shellcheck"
@@ -395,4 +399,4 @@ help: ## this list
 
 FORCE:
 .PHONY: all deps run iso docs test test-host test-build test-boot soak bench bench-quick fuzz cover ci clean distclean help \
-  lint lint-format lint-layers lint-shell lint-tidy lint-cppcheck lint-analyzer FORCE
+  lint lint-format lint-layers lint-lies lint-shell lint-tidy lint-cppcheck lint-analyzer FORCE

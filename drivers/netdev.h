@@ -74,8 +74,9 @@ struct netdev_ops {
     /*
      * Queue one frame. Borrows the pieces until on_sent(cookie). Takes completions itself when the
      * ring is full. The device is told at flush(), or earlier if the ring fills.
-     * Returns 0; -EAGAIN when there is no room (caller keeps the frame; on_room() follows);
-     * -EINVAL for a frame the device can't take (counted); -EIO when the device is broken.
+     * Returns 0; -EAGAIN when there is no room, or the device is being reset (caller keeps the frame; on_room()
+     * follows); -EINVAL for a frame the device can't take (counted), also one that was made for features it no longer
+     * has; -EIO when the device is broken.
      */
     int (*send)(struct netdev *dev, const struct frame_out *frame);
 
@@ -105,9 +106,9 @@ struct netdev {
     uint16_t mtu; /* bytes of IP packet, 68 … 65,535 */
     uint16_t
         pieces_max; /* of one outgoing frame, 1 … NETDEV_PIECES_MAX: a small ring takes fewer */
-    struct netdev_features features;
-    bool link_up;           /* changed in poll()/tick() only */
-    bool broken;            /* the device lied or died; it is out of use */
+    struct netdev_features features; /* changed in poll()/tick() only: a reset may bring others */
+    bool link_up;                    /* changed in poll()/tick() only */
+    bool broken;            /* unplugged, or beyond recovery: out of use, and the log says why */
     volatile bool irq_seen; /* set by the interrupt handler, cleared by the poll loop */
 
     /* Filled by net/ before the first poll. */

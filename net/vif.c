@@ -288,6 +288,38 @@ static void on_sent(void *stack, void *cookie)
     pbuf_free(cookie);
 }
 
+/* Others than TCP make their own sums, and would not send again. */
+static void backlog_drop_tcp(struct vif *vif)
+{
+    for (uint32_t left = vif->backlog_tail - vif->backlog_head; left > 0; left--) {
+        struct pbuf *p = vif->backlog[vif->backlog_head++ % VIF_BACKLOG_MAX];
+
+        if (is_tcp(p)) {
+            pbuf_free(p);
+            vif->count.out_dropped++;
+        } else {
+            vif->backlog[vif->backlog_tail++ % VIF_BACKLOG_MAX] = p;
+        }
+    }
+}
+
+/*
+ * A device that was reset may do more than before, or less. lwIP asks for its flags at each segment it sends, also
+ * again; but what waits in the backlog was made without a sum, and TCP repairs that better than we.
+ */
+static void follow_features(struct vif *vif)
+{
+    if (vif->tx_csum == vif->dev->features.tx_csum)
+        return;
+    vif->tx_csum = vif->dev->features.tx_csum;
+    if (vif->tx_csum) {
+        vif->netif.chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
+    } else {
+        vif->netif.chksum_flags |= NETIF_CHECKSUM_GEN_TCP;
+        backlog_drop_tcp(vif);
+    }
+}
+
 static bool waits_to_send(const struct tcp_pcb *pcb)
 {
     return pcb->unsent != NULL;
@@ -343,6 +375,7 @@ static void on_room(void *stack)
 {
     struct vif *vif = stack;
 
+    follow_features(vif); /* the device may come back from a reset */
     backlog_drain(vif);
     if (vif->tcp_refused && vif->backlog_tail - vif->backlog_head < VIF_BACKLOG_TCP_MAX)
         wake_tcp(vif);
@@ -364,8 +397,7 @@ static err_t setup_netif(struct netif *netif)
     netif->linkoutput = link_output;
     netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET |
                    NETIF_FLAG_IGMP | NETIF_FLAG_MLD6;
-    if (dev->features.tx_csum)
-        netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
+    follow_features(vif);
     return ERR_OK;
 }
 
@@ -432,6 +464,7 @@ size_t vif_poll(struct vif *vif)
     struct frame_in frames[NETDEV_POLL_MAX];
     const size_t count = vif->dev->ops->poll(vif->dev, frames, NETDEV_POLL_MAX);
 
+    follow_features(vif);
     for (size_t i = 0; i < count; i++)
         input_frame(vif, &frames[i]);
     return count;
@@ -452,17 +485,23 @@ static void follow_link(struct vif *vif)
         netif_set_link_down(&vif->netif);
 }
 
+/* Down, so that other interfaces take over; the driver has said why. Connections end by their own timers. */
+static void follow_end(struct vif *vif)
+{
+    if (!vif->dev->broken || vif->broken_seen)
+        return;
+    vif->broken_seen = true;
+    netif_set_down(&vif->netif);
+}
+
 void vif_tick(struct vif *vif)
 {
     vif->dev->ops->tick(vif->dev);
+    follow_features(vif);
     follow_link(vif);
     if (!backlog_empty(vif) || vif->tcp_refused)
         on_room(vif);
-    if (vif->dev->broken && !vif->broken_told) {
-        vif->broken_told = true;
-        log_error("net", "%s is out of use", vif->dev->name);
-        netif_set_link_down(&vif->netif);
-    }
+    follow_end(vif);
 }
 
 bool vif_arm(struct vif *vif)

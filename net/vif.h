@@ -41,7 +41,8 @@ struct vif {
     bool ip4, ip6;      /* families in use: ip=off, ip6=off */
     bool dhcp;
     bool armed; /* interrupts are on */
-    bool broken_told;
+    bool broken_seen;
+    bool tx_csum;          /* dev->features.tx_csum, as the stack knows it */
     bool tcp_refused;      /* some tcp_output() met ERR_MEM: wake TCP when there is room */
     uint32_t wake_turn;    /* which of the refused senders comes first: they take turns */
     bool gw4_set, gw6_set; /* gw=, gw6=: they win over DHCP and router advertisements */

@@ -17,27 +17,55 @@ enum {
 static void add_status(struct virtio_dev *dev, uint8_t bits)
 {
     dev->status |= bits;
+    dev->is_reset = false;
     const uint8_t theirs = dev->transport->get_status(dev) & VIRTIO_S_NEEDS_RESET;
     dev->transport->set_status(dev, dev->status | theirs);
 }
 
+void virtio_reset_begin(struct virtio_dev *dev)
+{
+    dev->status = 0;
+    dev->is_reset = false;
+    dev->transport->set_status(dev, 0);
+}
+
+/*
+ * Where nothing is, a PC's bus answers with ones. QEMU's answers 0 in memory, which would pass for a device that was just
+ * reset; so who has been started once is looked for.
+ */
+static bool is_gone(struct virtio_dev *dev, uint8_t status)
+{
+    if (status == VIRTIO_S_GONE)
+        return true;
+    return status == 0 && dev->was_started && dev->transport->is_present &&
+           !dev->transport->is_present(dev);
+}
+
+/* Status reads 0 once the device has let go of everything (§4.1.4.3.2). */
+int virtio_reset_ended(struct virtio_dev *dev)
+{
+    const uint8_t status = dev->transport->get_status(dev);
+
+    dev->is_reset = false;
+    if (is_gone(dev, status))
+        return -ENODEV;
+    dev->is_reset = status == 0;
+    return status == 0 ? 0 : -EBUSY;
+}
+
 int virtio_reset(struct virtio_dev *dev)
 {
-    const uint64_t deadline_us = clock_now_us() + VIRTIO_RESET_TIMEOUT_MS * 1000ull;
+    const unsigned limit_ms = dev->was_started ? VIRTIO_RESET_SPIN_MS : VIRTIO_RESET_TIMEOUT_MS;
 
-    dev->status = 0;
-    dev->transport->set_status(dev, 0);
-    /* Status reads 0 once the device has let go of everything (§4.1.4.3.2). */
-    for (;;) {
-        const uint8_t status = dev->transport->get_status(dev);
-        if (status == 0)
-            return 0;
-        if (status == VIRTIO_S_GONE)
-            return -ENODEV;
-        if (clock_now_us() >= deadline_us)
-            return -ETIMEDOUT;
+    virtio_reset_begin(dev);
+    /* Looks are counted, not time: a hypervisor that doesn't let us run mustn't use up our patience. */
+    for (unsigned looks = 0; looks <= limit_ms * 1000 / RESET_STEP_US; looks++) {
+        const int err = virtio_reset_ended(dev);
+        if (err != -EBUSY)
+            return err;
         clock_spin_us(RESET_STEP_US);
     }
+    return -ETIMEDOUT;
 }
 
 /* Drop bits whose prerequisite is missing, until none is. */
@@ -87,7 +115,7 @@ int virtio_negotiate(struct virtio_dev *dev, uint64_t wanted, uint64_t required,
                      const struct virtio_depend *depends)
 {
     dev->accepted = 0;
-    const int err = virtio_reset(dev);
+    const int err = dev->is_reset ? 0 : virtio_reset(dev);
     if (err) {
         log_error("virtio", "%s: %s", dev->where,
                   err == -ENODEV ? "nothing answers any more" : "its reset never ends");
@@ -111,14 +139,19 @@ int virtio_negotiate(struct virtio_dev *dev, uint64_t wanted, uint64_t required,
 
 void virtio_start(struct virtio_dev *dev)
 {
+    dev->was_started = true;
     add_status(dev, VIRTIO_S_DRIVER_OK);
 }
 
-bool virtio_needs_reset(struct virtio_dev *dev)
+int virtio_look(struct virtio_dev *dev)
 {
     const uint8_t status = dev->transport->get_status(dev);
 
-    return status == VIRTIO_S_GONE || (status & VIRTIO_S_NEEDS_RESET) != 0;
+    if (is_gone(dev, status))
+        return -ENODEV;
+    if (status & VIRTIO_S_NEEDS_RESET)
+        return -EIO;
+    return status & VIRTIO_S_DRIVER_OK ? 0 : -ESTALE;
 }
 
 /* ---- configuration ---- */

@@ -5,7 +5,8 @@
  * behind struct virtio_transport; what is common (the order of §3.1.1, time limits, the status
  * bits) is written once, in device.c.
  *
- * Poll loop or boot only. Every wait is bounded by VIRTIO_RESET_TIMEOUT_MS.
+ * Poll loop or boot only. Every wait is bounded by VIRTIO_RESET_TIMEOUT_MS, or, once the device has been in
+ * service, by VIRTIO_RESET_SPIN_MS.
  */
 #ifndef DRIVERS_VIRTIO_DEVICE_H
 #define DRIVERS_VIRTIO_DEVICE_H
@@ -14,6 +15,7 @@
 
 enum {
     VIRTIO_RESET_TIMEOUT_MS = 1000, /* QEMU's takes microseconds, hardware's up to some 100 ms */
+    VIRTIO_RESET_SPIN_MS = 10,      /* the same for a device in service: others wait with us */
     VIRTIO_NO_VECTOR = 0xffff,
     VIRTIO_CONFIG_READ_MAX = 64, /* bytes of one virtio_config_read() */
 };
@@ -76,6 +78,8 @@ struct virtio_transport {
                 uint16_t queue_count, uint16_t *vectors);
     /* No more interrupts, no more access to memory. The device should have been reset. */
     void (*close)(struct virtio_dev *dev);
+    /* Does anything stand where the device stood? Asked when its registers read oddly; NULL: nobody can tell. */
+    bool (*is_present)(struct virtio_dev *dev);
 };
 
 struct virtio_dev {
@@ -85,12 +89,14 @@ struct virtio_dev {
     uint64_t accepted;  /* as negotiated; 0 before virtio_negotiate */
     uint8_t status;     /* the status bits we have set (§2.1) */
     bool msix;          /* vectors are in use; ISR must not be read (§4.1.5.4) */
+    bool is_reset;      /* a reset has ended, and nothing was said to the device since */
+    bool was_started;   /* virtio_start() has been called once: long waits are over */
     const char *irqs;   /* "msi-x 3", "intx", …: how its events arrive, for log lines */
     char where[16];     /* "00:03.0", likewise */
 };
 
 /*
- * Reset, ACKNOWLEDGE, DRIVER, then accept (offered & wanted) less every bit whose prerequisite is missing
+ * Reset, unless that has just been done, ACKNOWLEDGE, DRIVER, then accept (offered & wanted) less every bit whose prerequisite is missing
  * (§5.1.3.1 dependencies are the caller's, given by `depends`), FEATURES_OK and its re-read (§3.1.1).
  *
  *   wanted    bits this driver implements
@@ -113,12 +119,21 @@ int virtio_negotiate(struct virtio_dev *dev, uint64_t wanted, uint64_t required,
 /* DRIVER_OK (§3.1.1 step 8). No notification may precede it. */
 void virtio_start(struct virtio_dev *dev);
 
-/* True once the device has set DEVICE_NEEDS_RESET (§2.1.2), or its status reads as all ones (gone). */
-bool virtio_needs_reset(struct virtio_dev *dev);
+/*
+ * Look at a started device's status. Returns 0 when all is well; -EIO once it has set DEVICE_NEEDS_RESET (§2.1.2);
+ * -ESTALE when it knows nothing of DRIVER_OK any more (somebody reset it behind our back); -ENODEV when the
+ * status reads as all ones, or the transport misses the device: it was unplugged.
+ */
+int virtio_look(struct virtio_dev *dev);
 
 /* Reset and wait until status reads 0 (bounded). After it the device no longer touches our memory
  * (§2.4.2). Returns 0; -ETIMEDOUT; -ENODEV at once when nothing answers any more. */
 int virtio_reset(struct virtio_dev *dev);
+
+/* The same for a caller who has other things to do than to wait: begin, then ask until it has ended. Returns 0 when
+ * it has; -EBUSY; -ENODEV. */
+void virtio_reset_begin(struct virtio_dev *dev);
+int virtio_reset_ended(struct virtio_dev *dev);
 
 /*
  * Read device config consistently, a bounded number of times: again while config_generation changes (§2.5.3),

@@ -158,6 +158,7 @@ static const struct virtio_transport legacy = {
     .config_vector = config_vector,
     .irqs = virtio_pci_irqs,
     .close = virtio_pci_close,
+    .is_present = virtio_pci_is_present,
 };
 
 int virtio_pci_legacy_open(struct virtio_pci *vp)

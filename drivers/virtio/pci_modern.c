@@ -182,6 +182,7 @@ static const struct virtio_transport modern = {
     .config_vector = config_vector,
     .irqs = virtio_pci_irqs,
     .close = virtio_pci_close,
+    .is_present = virtio_pci_is_present,
 };
 
 /* ---- capabilities ---- */

@@ -17,6 +17,13 @@ bool virtio_pci_match(const struct pci_function *fn, uint16_t type)
            fn->device <= VIRTIO_PCI_TRANSITIONAL_LAST && fn->subsystem == type;
 }
 
+bool virtio_pci_is_present(struct virtio_dev *dev)
+{
+    const struct pci_function *fn = &virtio_pci_of(dev)->fn;
+
+    return pci_read16(fn, PCI_VENDOR) == fn->vendor;
+}
+
 static uint16_t type_of(const struct pci_function *fn)
 {
     return fn->device >= VIRTIO_PCI_MODERN_FIRST ? (uint16_t)(fn->device - VIRTIO_PCI_MODERN_FIRST)

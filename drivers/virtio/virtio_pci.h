@@ -75,6 +75,9 @@ struct virtio_pci_region virtio_pci_find(const struct virtio_pci *vp,
 /* Find the window: the configuration access capability (§4.1.4.9). 0 = none. */
 uint8_t virtio_pci_find_window(const struct pci_function *fn);
 
+/* For both interfaces: configuration space still shows the function. */
+bool virtio_pci_is_present(struct virtio_dev *dev);
+
 /* Find and map the modern registers. 0, or -ENODEV. */
 int virtio_pci_modern_open(struct virtio_pci *vp);
 int virtio_pci_legacy_open(struct virtio_pci *vp);

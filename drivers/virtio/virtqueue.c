@@ -445,6 +445,12 @@ void vq_kick_overdue(struct virtqueue *vq)
     }
 }
 
+void vq_kick_again(struct virtqueue *vq)
+{
+    if (!vq->broken)
+        notify(vq);
+}
+
 bool vq_irq_enable(struct virtqueue *vq, uint16_t after)
 {
     if (vq->broken)

@@ -158,6 +158,9 @@ void vq_kick(struct virtqueue *vq);
  */
 void vq_kick_overdue(struct virtqueue *vq);
 
+/* Notify the device whatever it has asked for: for one that seems to have missed a kick. */
+void vq_kick_again(struct virtqueue *vq);
+
 /*
  * Ask for an interrupt once `after` more buffers (≥ 1; lowered to the number posted) than already
  * taken are used; without EVENT_IDX at the next one. Returns true when that many are there already, looked at

@@ -12,10 +12,13 @@
 
 static int read_mac(struct vnet *nic)
 {
+    static const uint8_t none[6];
     uint8_t *mac = nic->net.mac;
 
     if (virtio_has(nic->dev, VNET_F_MAC))
         return virtio_config_read(nic->dev, offsetof(struct virtio_net_config, mac), mac, 6);
+    if (memcmp(mac, none, sizeof(none)) != 0)
+        return 0; /* chosen before a reset: the network knows it by now */
     random_bytes(mac, 6);
     mac[0] = (uint8_t)((mac[0] & ~1u) | 2u); /* not multicast, locally administered */
     return 0;
@@ -54,24 +57,21 @@ static void read_link(struct vnet *nic)
 
 /* ---- going out of use -------------------------------------------------------------------- */
 
+void vnet_close_queues(struct vnet *nic, bool give_back)
+{
+    vnet_tx_close(nic, give_back);
+    vnet_rx_close(nic, give_back);
+}
+
 /* Reset first: until then the device may still write to our rings and buffers (§3.3.1). */
-static void let_go(struct vnet *nic)
+void vnet_let_go(struct vnet *nic)
 {
     const int err = virtio_reset(nic->dev);
     const bool stopped = err == 0 || err == -ENODEV; /* unplugged: it reaches no memory any more */
 
     if (!stopped)
         log_error("vnet", "%s: reset never ended: the device keeps its buffers", nic->net.name);
-    vnet_tx_close(nic, stopped);
-    vnet_rx_close(nic, stopped);
-}
-
-/* The device has lied (the queue said how) or wants a reset: it is out of use. */
-static void give_up(struct vnet *nic)
-{
-    nic->net.broken = true;
-    nic->net.link_up = false;
-    let_go(nic);
+    vnet_close_queues(nic, stopped);
 }
 
 static bool queues_broken(const struct vnet *nic)
@@ -83,24 +83,24 @@ static bool queues_broken(const struct vnet *nic)
 static void follow_config(struct vnet *nic)
 {
     nic->config_changed = false;
-    if (virtio_needs_reset(nic->dev)) {
-        log_error("vnet", "%s: the device is gone or asks for a reset; it is out of use",
-                  nic->net.name);
-        give_up(nic);
-        return;
-    }
-    read_link(nic);
+    if (vnet_recover_look(nic))
+        read_link(nic);
 }
 
 /* ---- what net/ calls --------------------------------------------------------------------- */
 
+static bool running(const struct vnet *nic)
+{
+    return nic->recover.life == VNET_RUNNING;
+}
+
 static void housekeeping(struct vnet *nic)
 {
     if (queues_broken(nic))
-        give_up(nic);
+        vnet_recover(nic, VNET_FAULT_LIE);
     else if (nic->config_changed)
         follow_config(nic);
-    if (!nic->net.broken)
+    if (running(nic))
         vnet_tx_wake(nic);
 }
 
@@ -108,7 +108,7 @@ static size_t poll(struct netdev *net, struct frame_in *frames, size_t max)
 {
     struct vnet *nic = vnet_of(net);
 
-    if (net->broken)
+    if (!running(nic))
         return 0;
     if (vq_pending(&nic->tx.vq))
         vnet_tx_reap(nic);
@@ -123,8 +123,8 @@ static bool arm(struct netdev *net)
 {
     struct vnet *nic = vnet_of(net);
 
-    if (net->broken)
-        return false;
+    if (!running(nic))
+        return false; /* the tick looks */
     if (nic->opt.poll == OPT_POLL_SPIN) {
         vq_kick_overdue(&nic->tx.vq);
         return true; /* never sleep */
@@ -138,7 +138,7 @@ static void disarm(struct netdev *net)
 {
     struct vnet *nic = vnet_of(net);
 
-    if (net->broken || nic->opt.poll == OPT_POLL_IRQ)
+    if (!running(nic) || nic->opt.poll == OPT_POLL_IRQ)
         return;
     vq_irq_disable(&nic->rx.vq);
     vq_irq_disable(&nic->tx.vq);
@@ -148,11 +148,13 @@ static void tick(struct netdev *net)
 {
     struct vnet *nic = vnet_of(net);
 
-    if (net->broken)
-        return;
-    vnet_tx_reap(nic);
-    vnet_rx_tick(nic);
-    housekeeping(nic);
+    if (vnet_recover_tick(nic)) {
+        vnet_tx_reap(nic);
+        vnet_rx_tick(nic);
+        vnet_recover_watch(nic);
+    }
+    if (running(nic))
+        housekeeping(nic);
 }
 
 static const struct netdev_ops ops = {
@@ -181,8 +183,10 @@ static void nobody_sent(void *stack, void *cookie)
     (void)cookie;
 }
 
-static int start_queues(struct vnet *nic, const struct vnet_vectors *vectors)
+static int start_queues(struct vnet *nic)
 {
+    const struct vnet_vectors *vectors = &nic->vectors;
+
     int err = read_mac(nic);
     if (!err)
         err = read_mtu(nic);
@@ -214,15 +218,12 @@ static void announce(const struct vnet *nic)
         names);
 }
 
-int vnet_start(struct vnet *nic, const struct vnet_vectors *vectors)
+int vnet_bring_up(struct vnet *nic)
 {
-    nic->net.ops = &ops;
-    nic->net.on_sent = nobody_sent;
-    const int err = start_queues(nic, vectors);
-    if (err) {
-        let_go(nic);
+    const int err = start_queues(nic);
+
+    if (err)
         return err;
-    }
     nic->net.features = (struct netdev_features){
         .tx_csum = nic->tx.rules.csum,
         .tx_tso4 = nic->tx.rules.tso4,
@@ -231,8 +232,21 @@ int vnet_start(struct vnet *nic, const struct vnet_vectors *vectors)
         .rx_gso = nic->rx.merge.rules.tso4 || nic->rx.merge.rules.tso6,
     };
     nic->net.pieces_max = (uint16_t)(nic->tx.segs_max - 1); /* the header takes one */
-    nic->net.link_up = true;
     read_link(nic);
+    return 0;
+}
+
+int vnet_start(struct vnet *nic, const struct vnet_vectors *vectors)
+{
+    nic->net.ops = &ops;
+    nic->net.on_sent = nobody_sent;
+    nic->net.link_up = true;
+    nic->vectors = *vectors;
+    const int err = vnet_bring_up(nic);
+    if (err) {
+        vnet_let_go(nic);
+        return err;
+    }
     vnet_counters_open(nic);
     announce(nic);
     return 0;
@@ -241,7 +255,8 @@ int vnet_start(struct vnet *nic, const struct vnet_vectors *vectors)
 void vnet_close(struct vnet *nic)
 {
     vnet_counters_close(nic);
-    if (!nic->net.broken)
-        let_go(nic);
+    if (nic->recover.life != VNET_DEAD)
+        vnet_let_go(nic);
+    nic->recover.life = VNET_DEAD;
     nic->net.broken = true;
 }

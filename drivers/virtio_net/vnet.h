@@ -5,6 +5,7 @@
  *   vnet.c           open, close, interrupts, link, the netdev operations
  *   vnet_rx.c        receive buffers: posting, sizing, taking     rx_merge.c  joining the pieces
  *   vnet_tx.c        sending, completions, kicks, back-pressure   net_hdr.c   the packet header
+ *   vnet_recover.c   from a lie, a wish for a reset or a stall to a NIC that runs again
  *   vnet_counters.c  names for everything counted here
  *   vnet_probe.c     finds the NICs on PCI and in memory
  */
@@ -16,6 +17,7 @@
 #include "drivers/virtio/virtqueue.h"
 #include "drivers/virtio_net/rx_merge.h"
 #include "drivers/virtio_net/spec.h"
+#include "drivers/virtio_net/vnet_recover.h"
 #include "lib/counters.h"
 #include "lib/log.h"
 #include "lib/options.h"
@@ -26,7 +28,7 @@ enum {
     VNET_VLAN_BYTES = 4,
     VNET_MTU_MIN = 68, /* RFC 791; less can't carry IPv4 */
     VNET_MTU_DEFAULT = 1500,
-    VNET_COUNTERS_MAX = 48,
+    VNET_COUNTERS_MAX = 64,
 
     /* Received frames up to this are copied, so that they don't hold a full-size buffer. */
     VNET_COPY_BYTES = 256,
@@ -63,12 +65,20 @@ struct vnet_tx {
     bool starved;      /* send() has refused; on_room() is owed */
 
     uint64_t frames, bytes, refused, full, csum, gso;
+    uint64_t done; /* frames that the device has let go of, one by one */
+};
+
+/* MSI-X vectors for the two queues; VIRTIO_NO_VECTOR each for INTx. */
+struct vnet_vectors {
+    uint16_t rx, tx;
 };
 
 struct vnet {
     struct netdev net;
     struct virtio_dev *dev;
     struct opt_vnet opt;
+    struct vnet_vectors vectors;
+    struct vnet_recover recover;
     struct vnet_rx rx;
     struct vnet_tx tx;
     uint8_t hdr_len;              /* 12 with VERSION_1 or MRG_RXBUF, else 10 (§5.1.6.1) */
@@ -79,11 +89,6 @@ struct vnet {
     char label[24]; /* nic="net0" */
     struct counter counters[VNET_COUNTERS_MAX];
     size_t counter_count;
-};
-
-/* MSI-X vectors for the two queues; VIRTIO_NO_VECTOR each for INTx. */
-struct vnet_vectors {
-    uint16_t rx, tx;
 };
 
 /*
@@ -130,6 +135,16 @@ size_t vnet_probe_all(struct netdev **out, size_t max, const struct opt_vnet *op
                       const struct vnet_buses *buses);
 
 /* ---- between the driver's files ---- */
+
+/* Open and start a negotiated device, and say what it can do in nic->net. On failure it must be reset and its queues
+ * closed. vnet_start()'s errors. */
+int vnet_bring_up(struct vnet *nic);
+
+/* All queues, after a reset; or (give_back false) of a device that can't be reset. Frames in flight are reported sent. */
+void vnet_close_queues(struct vnet *nic, bool give_back);
+
+/* Reset the device, with little patience, and close the queues accordingly. */
+void vnet_let_go(struct vnet *nic);
 
 static inline struct vnet *vnet_of(struct netdev *net)
 {

@@ -26,14 +26,20 @@ static uint64_t queues_broken(void *arg)
     return (nic->rx.vq.broken_why ? 1u : 0u) + (nic->tx.vq.broken_why ? 1u : 0u);
 }
 
-static void add(struct vnet *nic, const char *name, const char *help, const uint64_t *value)
+static void add_labelled(struct vnet *nic, const char *name, const char *labels, const char *help,
+                         const uint64_t *value)
 {
     ASSERT(nic->counter_count < VNET_COUNTERS_MAX);
     struct counter *c = &nic->counters[nic->counter_count++];
 
     *c = (struct counter){
-        .name = name, .labels = nic->label, .help = help, .type = COUNTER_TOTAL, .value = value};
+        .name = name, .labels = labels, .help = help, .type = COUNTER_TOTAL, .value = value};
     counters_add(c);
+}
+
+static void add(struct vnet *nic, const char *name, const char *help, const uint64_t *value)
+{
+    add_labelled(nic, name, nic->label, help, value);
 }
 
 static void add_gauge(struct vnet *nic, const char *name, const char *help,
@@ -105,12 +111,26 @@ static void add_tx(struct vnet *nic)
     add_gauge(nic, "vnet_tx_posted", "Frames that the device has not sent yet", tx_posted);
 }
 
+static void add_resets(struct vnet *nic)
+{
+    struct vnet_recover *r = &nic->recover;
+
+    for (unsigned i = 0; i < VNET_FAULTS; i++)
+        add_labelled(nic, "vnet_resets_total", vnet_recover_label(nic, (enum vnet_fault)i),
+                     "Resets of a running device, by reason", &r->faults[i]);
+    add(nic, "vnet_reset_failures_total", "Attempts to reset and restart a device that failed",
+        &r->failures);
+    add(nic, "vnet_tx_kicks_again_total", "Kicks of a device that had stopped sending",
+        &r->kicks_again);
+}
+
 void vnet_counters_open(struct vnet *nic)
 {
     snprintf(nic->label, sizeof(nic->label), "nic=\"%s\"", nic->net.name);
     add_rx(nic);
     add_rx_drops(nic);
     add_tx(nic);
+    add_resets(nic);
     add(nic, "vnet_irqs_total", "Interrupts of this NIC", &nic->irqs);
     add_gauge(nic, "vnet_queues_broken", "Queues on which the device lied", queues_broken);
 }

@@ -76,6 +76,7 @@ void vnet_tx_reap(struct vnet *nic)
     unsigned count;
 
     while ((count = vq_take_batch(&nic->tx.vq, done, REAP_BATCH)) > 0) {
+        nic->tx.done += count;
         for (unsigned i = 0; i < count; i++)
             nic->net.on_sent(nic->net.stack, done[i].cookie);
     }
@@ -174,14 +175,23 @@ static __attribute__((noinline)) int make_room(struct vnet *nic, const struct fr
     return err;
 }
 
+/* The device is being reset: what is to be sent waits. */
+static __attribute__((cold, noinline)) int refuse(struct vnet *nic)
+{
+    if (nic->net.broken)
+        return -EIO;
+    nic->tx.starved = true;
+    return -EAGAIN;
+}
+
 int vnet_tx_send(struct netdev *net, const struct frame_out *frame)
 {
     struct vnet *nic = vnet_of(net);
     struct vnet_tx *tx = &nic->tx;
     int err = -EINVAL;
 
-    if (net->broken || tx->vq.broken)
-        return -EIO;
+    if (nic->recover.life != VNET_RUNNING || tx->vq.broken)
+        return refuse(nic);
     ASSERT(frame->piece_count >= 1 && frame->cookie);
     if (frame->piece_count < tx->segs_max) {
         err = post_frame(nic, frame);
@@ -192,12 +202,15 @@ int vnet_tx_send(struct netdev *net, const struct frame_out *frame)
         tx->refused++;
     if (nic->opt.kick == OPT_KICK_EACH)
         vq_kick(&tx->vq);
-    return err == -EPROTO ? -EIO : err;
+    return err == -EPROTO ? refuse(nic) : err;
 }
 
 void vnet_tx_flush(struct netdev *net)
 {
-    vq_kick(&vnet_of(net)->tx.vq);
+    struct vnet *nic = vnet_of(net);
+
+    if (nic->recover.life == VNET_RUNNING)
+        vq_kick(&nic->tx.vq);
 }
 
 /*

@@ -32,10 +32,11 @@ def die_with_parent():
 class Guest:
     """Started by the constructor. `nic` is a Net, Wire or Relay, or None for no network; `device` are
     options of `model`; `qemu` are more words, `buses` those that must stand before the NIC, `fds` the descriptors
-    that they name (taken). What must be true is checked by AssertionError with the console in hand."""
+    that they name (taken); reboot: a reset starts it again, instead of ending QEMU. What must be true is checked by
+    AssertionError with the console in hand."""
 
     def __init__(self, folder, image, nic=None, *, append=None, mem=64, machine="pc", device="", debug_exit=True,
-                 qemu=(), buses=(), fds=(), smp=1, model="virtio-net-pci"):
+                 qemu=(), buses=(), fds=(), smp=1, model="virtio-net-pci", reboot=False):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.name = folder, str(image)
         self.console_path, self.errors_path = folder / "console", folder / "errors"
@@ -43,8 +44,9 @@ class Guest:
         if append is None:
             append = ADDRESS if nic else ""
         words = ["qemu-system-x86_64", "-accel", "tcg", "-M", machine, "-m", str(mem), "-smp", str(smp), "-display", "none",
-                 "-vga", "none", "-monitor", "none", "-no-reboot", "-serial", "stdio",
+                 "-vga", "none", "-monitor", "none", "-serial", "stdio",
                  "-qmp", f"unix:{self.qmp_path()},server=on,wait=off"]
+        words += [] if reboot else ["-no-reboot"]
         path = image_path(image)
         words += ["-cdrom", path, "-boot", "d"] if path.suffix == ".iso" else ["-kernel", path, "-append", append]
         if debug_exit:

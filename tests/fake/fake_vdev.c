@@ -46,8 +46,14 @@ static uint8_t get_status(struct virtio_dev *dev)
 
     if (v->fault == FAKE_GONE)
         return 0xff;
+    if (v->fault == FAKE_GONE_ZERO)
+        return 0;
     if (v->fault == FAKE_RESET_NEVER_ENDS && v->status == 0)
         return ST_DRIVER_OK;
+    if (v->status == 0 && v->reset_left) {
+        v->reset_left--;
+        return ST_DRIVER_OK;
+    }
     return v->status;
 }
 
@@ -55,7 +61,7 @@ static void reset(struct fake_vdev *v)
 {
     v->status = 0;
     v->features = 0;
-    v->resets++;
+    v->lost = false;
     for (unsigned i = 0; i < FAKE_QUEUES; i++) {
         const uint16_t offered = v->queue[i].offered_size;
         v->queue[i] = (struct fake_queue){.offered_size = offered};
@@ -68,8 +74,12 @@ static void set_status(struct virtio_dev *dev, uint8_t status)
 
     if (status == 0) {
         reset(v);
+        v->resets++;
+        v->reset_left = v->reset_reads;
         return;
     }
+    if (v->status == 0 && v->reset_left)
+        fake_violation(v, "the driver went on before the reset had ended (§2.4.2)");
     if (v->status & ~status)
         fake_violation(v, "a status bit was cleared without reset (§2.1.1)");
     if ((status & ST_DRIVER_OK) && !(status & ST_FEATURES_OK) && !v->transport.legacy)
@@ -166,7 +176,7 @@ static void notify(struct virtio_dev *dev, uint16_t idx)
 {
     struct fake_vdev *v = self(dev);
 
-    if (!(v->status & ST_DRIVER_OK))
+    if (!(v->status & ST_DRIVER_OK) && !v->lost)
         fake_violation(v, "notification before DRIVER_OK (§3.1.1)");
     v->queue[idx].kicks++;
 }
@@ -182,6 +192,11 @@ static int config_vector(struct virtio_dev *dev, uint16_t vector)
     (void)dev;
     (void)vector;
     return 0;
+}
+
+static bool is_present(struct virtio_dev *dev)
+{
+    return self(dev)->fault != FAKE_GONE_ZERO;
 }
 
 void fake_vdev_init(struct fake_vdev *v, uint64_t features, uint16_t size, bool legacy)
@@ -201,7 +216,8 @@ void fake_vdev_init(struct fake_vdev *v, uint64_t features, uint16_t size, bool 
                       .queue_setup = queue_setup,
                       .notify = notify,
                       .read_isr = read_isr,
-                      .config_vector = config_vector},
+                      .config_vector = config_vector,
+                      .is_present = is_present},
         .dev = {.device_id = 1, .offered = features, .irqs = "intx", .where = "fake"},
         .config_len = FAKE_CONFIG_BYTES,
     };
@@ -213,6 +229,12 @@ void fake_vdev_init(struct fake_vdev *v, uint64_t features, uint16_t size, bool 
     v->config[8] = 1;            /* max_virtqueue_pairs */
     v->config[10] = 1500 & 0xff; /* mtu */
     v->config[11] = 1500 >> 8;
+}
+
+void fake_lose_state(struct fake_vdev *v)
+{
+    reset(v);
+    v->lost = true;
 }
 
 void fake_config_set(struct fake_vdev *v, uint32_t offset, const void *bytes, uint32_t len)

@@ -43,7 +43,8 @@ enum fake_fault {
     FAKE_RESET_NEVER_ENDS,
     FAKE_FEATURES_REFUSED, /* FEATURES_OK doesn't stick */
     FAKE_CONFIG_NEVER_SETTLES,
-    FAKE_GONE, /* status reads as all ones */
+    FAKE_GONE,      /* status reads as all ones */
+    FAKE_GONE_ZERO, /* … as 0, like all else, and the bus misses it */
     FAKE_FAULT_COUNT
 };
 
@@ -74,6 +75,9 @@ struct fake_vdev {
     uint8_t generation;
     struct fake_queue queue[FAKE_QUEUES];
     unsigned resets;
+    unsigned reset_reads; /* how many looks at its status a reset takes; 0 = it is done at once */
+    unsigned reset_left;  /* of them, in the reset under way */
+    bool lost;            /* fake_lose_state() was called, and the driver has not reset it yet */
 
     /* An interrupt is a call, at once, as on a machine with interrupts on. May be NULL. */
     void (*irq)(void *arg, uint16_t queue_idx);
@@ -150,6 +154,9 @@ unsigned fake_net_transmit(struct fake_vdev *v, unsigned max, fake_net_sink *sin
 /* One frame of a popped transmit chain: checks it and hands it to `sink`, without completing it. */
 void fake_net_read(struct fake_vdev *v, const struct fake_chain *chain, fake_net_sink *sink,
                    void *arg);
+
+/* Somebody resets the device behind the driver's back: it knows nothing any more. */
+void fake_lose_state(struct fake_vdev *v);
 
 /* For the fake's own parts: true once, when this lie is due; and a driver's fault seen. */
 bool fake_lie(struct fake_vdev *v, enum fake_fault fault);

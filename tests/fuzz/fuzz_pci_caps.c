@@ -150,7 +150,7 @@ static void use(void)
     }
     virtio_start(&vp.dev);
     host_irq_line(vp.fn.irq_line);
-    virtio_needs_reset(&vp.dev);
+    virtio_look(&vp.dev);
     virtio_reset(&vp.dev);
     for (unsigned i = 0; i < QUEUES; i++)
         vq_close(&vq[i], NULL, NULL);

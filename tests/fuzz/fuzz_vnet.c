@@ -1,6 +1,7 @@
 /*
- * A whole NIC on a device that does anything: honest steps, named lies, and bytes written anywhere in used rings and
- * posted buffers, also in the middle of a call. It may be put out of use; it may not crash, hang, or lose memory.
+ * A whole NIC on a device that does anything: honest steps, named lies, wishes for resets, and bytes written anywhere
+ * in used rings and posted buffers, also in the middle of a call. It may be reset and put out of use; it may not
+ * crash, hang, or lose memory.
  */
 #include <stdint.h>
 #include <string.h>
@@ -143,6 +144,17 @@ static void do_receive(unsigned how)
         fake_net_receive(&fake, frame_bytes, how * 16, &hdr);
 }
 
+/* Wants a reset, or has forgotten everything; resets may take their time. */
+static void device_falters(unsigned how)
+{
+    fake.reset_reads = how & 7;
+    if (how & 8)
+        fake_lose_state(&fake);
+    else if (fake.status)
+        fake.status |= 64; /* DEVICE_NEEDS_RESET */
+    vnet_interrupt(&nic, how & 16);
+}
+
 static void one_step(void)
 {
     const unsigned op = next_byte(), how = next_byte();
@@ -173,7 +185,10 @@ static void one_step(void)
         nic.net.ops->tick(&nic.net);
         break;
     case 8:
-        device_writes();
+        if (how & 0x80)
+            device_falters(how);
+        else
+            device_writes();
         break;
     default:
         until_write = 1 + how % 32;

@@ -467,9 +467,55 @@ static void a_broken_device_costs_frames_but_no_memory(void **state)
     send_datagram(pcb, "x", 1, PBUF_RAM, ERR_OK);
     assert_int_equal(vif.count.out_dropped, 1);
     nic.dev.broken = true;
+    nic.dev.link_up = false;
     vif_tick(&vif);
     assert_false(netif_is_link_up(&vif.netif));
+    assert_false(netif_is_up(&vif.netif));
     udp_remove(pcb);
+}
+
+static bool tcp_sum_is_right(const uint8_t *frame, size_t len)
+{
+    static uint8_t bytes[12 + FRAME_SPACE];
+    const size_t l4 = len - ETHER - 20;
+
+    memcpy(bytes, frame + ETHER + 12, 8);
+    put16(bytes + 8, 6);
+    put16(bytes + 10, (unsigned)l4);
+    memcpy(bytes + 12, frame + ETHER + 20, l4);
+    return csum_lwip(bytes, (int)(12 + l4)) == 0xffff;
+}
+
+/* A reset may take a promise back. What lwIP made without a checksum, relying on it, is not sent without. */
+static void a_device_that_no_longer_sums_gets_finished_checksums(void **state)
+{
+    struct udp_pcb *udp = udp_new();
+
+    (void)state;
+    nic.dev.features.tx_csum = true;
+    vif_poll(&vif);
+    struct tcp_pcb *pcb = sender(1001);
+    learn_peer();
+    nic.ring_size = 0;
+    tcp_output(pcb);
+    const uint32_t segments = vif.backlog_tail - vif.backlog_head;
+
+    assert_true(segments >= VIF_BACKLOG_TCP_MAX);
+    send_datagram(udp, "x", 1, PBUF_RAM, ERR_OK);
+    fake_netdev_forget_sent(&nic);
+    nic.dev.features.tx_csum = false;
+    nic.refused = true;
+    nic.ring_size = 64;
+    vif_poll(&vif);
+    assert_int_equal(vif.count.out_dropped, segments);
+    assert_true(nic.sent_count > 1);
+    assert_int_equal(nic.sent[0].bytes[ETHER + 9], 17); /* can't be repaired, and needs no help */
+    for (size_t i = 1; i < nic.sent_count; i++) {
+        assert_int_equal(nic.sent[i].offload.flags, 0);
+        assert_true(tcp_sum_is_right(nic.sent[i].bytes, nic.sent[i].len));
+    }
+    tcp_abandon(pcb, 0);
+    udp_remove(udp);
 }
 
 /* ---- link and interrupts ---- */
@@ -516,6 +562,7 @@ int main(void)
         VIF_TEST(tcp_leaves_room_in_the_backlog_for_those_who_cannot_wait),
         VIF_TEST(senders_take_turns_at_a_scarce_ring),
         VIF_TEST(a_broken_device_costs_frames_but_no_memory),
+        VIF_TEST(a_device_that_no_longer_sums_gets_finished_checksums),
         VIF_TEST(the_stack_follows_the_link),
         VIF_TEST(interrupts_are_turned_off_once_only),
     };

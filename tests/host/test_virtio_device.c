@@ -205,7 +205,7 @@ static void a_device_that_is_gone_is_not_waited_for(void **state)
     start_us = clock_now_us();
     assert_int_equal(virtio_negotiate(&fake.dev, 0, 0, NULL), -ENODEV);
     assert_true(clock_now_us() - start_us < 500000);
-    assert_true(virtio_needs_reset(&fake.dev));
+    assert_int_equal(virtio_look(&fake.dev), -ENODEV);
     assert_int_equal(net_env_errors(), 1);
 }
 
@@ -228,11 +228,46 @@ static void a_reset_wished_for_is_noticed_and_its_bit_not_cleared(void **state)
     (void)state;
     offer(V1, false);
     assert_int_equal(virtio_negotiate(&fake.dev, 0, 0, NULL), 0);
-    assert_false(virtio_needs_reset(&fake.dev));
+    assert_int_equal(virtio_look(&fake.dev), -ESTALE); /* not yet */
     fake.status |= VIRTIO_S_NEEDS_RESET;
-    assert_true(virtio_needs_reset(&fake.dev));
+    assert_int_equal(virtio_look(&fake.dev), -EIO);
     virtio_start(&fake.dev); /* the fake watches */
     assert_int_equal(fake.status, 0x4f);
+}
+
+static void a_started_device_is_well_until_its_status_says_otherwise(void **state)
+{
+    (void)state;
+    offer(V1, false);
+    assert_int_equal(virtio_negotiate(&fake.dev, 0, 0, NULL), 0);
+    virtio_start(&fake.dev);
+    assert_int_equal(virtio_look(&fake.dev), 0);
+    fake.status = 0;
+    assert_int_equal(virtio_look(&fake.dev), -ESTALE);
+}
+
+static void a_reset_just_done_is_not_done_again(void **state)
+{
+    (void)state;
+    offer(V1, false);
+    virtio_reset_begin(&fake.dev);
+    assert_int_equal(virtio_reset_ended(&fake.dev), 0);
+    assert_int_equal(virtio_negotiate(&fake.dev, 0, 0, NULL), 0);
+    assert_int_equal(fake.resets, 1);
+    assert_int_equal(virtio_negotiate(&fake.dev, 0, 0, NULL), 0);
+    assert_int_equal(fake.resets, 2);
+}
+
+static void a_device_in_service_is_not_waited_for_as_long_as_at_boot(void **state)
+{
+    (void)state;
+    offer(V1, false);
+    assert_int_equal(virtio_negotiate(&fake.dev, 0, 0, NULL), 0);
+    virtio_start(&fake.dev);
+    fake.fault = FAKE_RESET_NEVER_ENDS;
+    const uint64_t start_us = clock_now_us();
+    assert_int_equal(virtio_reset(&fake.dev), -ETIMEDOUT);
+    assert_true(clock_now_us() - start_us < VIRTIO_RESET_TIMEOUT_MS * 1000 / 2);
 }
 
 static uint8_t nonsense(struct virtio_dev *dev)
@@ -338,6 +373,9 @@ int main(void)
         T(a_device_that_is_gone_is_not_waited_for),
         T(a_device_pulled_out_while_negotiating_has_not_agreed),
         T(a_reset_wished_for_is_noticed_and_its_bit_not_cleared),
+        T(a_started_device_is_well_until_its_status_says_otherwise),
+        T(a_reset_just_done_is_not_done_again),
+        T(a_device_in_service_is_not_waited_for_as_long_as_at_boot),
         T(nonsense_in_the_status_is_not_written_back),
         T(configuration_is_read_when_it_has_settled),
         T(a_change_between_two_reads_is_noticed),

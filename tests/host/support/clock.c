@@ -1,17 +1,28 @@
 #include "tests/host/support/clock.h"
 
+#include <stdbool.h>
 #include <time.h>
 
 #include "port/clock.h"
 
 static uint64_t advanced_ns;
 
+static bool stopped;
+static struct timespec stopped_at;
+
 static uint64_t read_ns(clockid_t which)
 {
-    struct timespec now;
+    struct timespec now = stopped_at;
 
-    clock_gettime(which, &now);
+    if (!stopped)
+        clock_gettime(which, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void host_clock_stop(void)
+{
+    stopped = true;
+    stopped_at = (struct timespec){.tv_sec = 1000000000};
 }
 
 void host_clock_advance(uint64_t us)

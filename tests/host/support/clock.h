@@ -7,4 +7,7 @@
 /* From now on the clock shows this much more: time-outs of minutes pass in no time. */
 void host_clock_advance(uint64_t us);
 
+/* From now on the clock stands still but for host_clock_advance(): what depends on it can be repeated exactly. */
+void host_clock_stop(void);
+
 #endif

@@ -56,4 +56,10 @@ bool fix_poll(struct vnet_fixture *fix, struct frame_in *frame);
 /* Send one piece of memory. send()'s result. */
 int fix_send(struct vnet_fixture *fix, const void *data, uint32_t len, void *cookie);
 
+/* So many ticks go by. */
+void fix_ticks(struct vnet_fixture *fix, unsigned count);
+
+/* The NIC runs: its receive ring is full, nothing is missing, and frames pass both ways. */
+void fix_check_runs(struct vnet_fixture *fix);
+
 #endif
