@@ -146,6 +146,12 @@ int fd_close(int fd)
     return file_put(slot_empty((size_t)fd));
 }
 
+void fd_close_all(void)
+{
+    for (size_t fd = 0; fd < table.slot_count; fd++)
+        (void)fd_close((int)fd);
+}
+
 int fd_dup(int fd, int at_least, bool close_on_exec)
 {
     if (at_least < 0 || (size_t)at_least >= fd_limit())

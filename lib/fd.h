@@ -91,6 +91,7 @@ size_t fd_limit(void);      /* numbers are below this */
 size_t fd_open_count(void); /* in use now */
 
 int fd_close(int fd);
+void fd_close_all(void);                              /* what a process's end does */
 int fd_dup(int fd, int at_least, bool close_on_exec); /* F_DUPFD */
 int fd_dup2(int fd, int target);                      /* closes what target was */
 int fd_get_flags(int fd);                             /* F_GETFL */

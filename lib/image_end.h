@@ -8,6 +8,13 @@ enum {
 };
 
 /*
+ * What is to be done before the program's own end, when it called exit() or _exit() or returned from main: not after a crash or a bad
+ * command line. One function; NULL: nothing.
+ */
+void image_set_farewell(void (*fn)(void));
+void image_farewell(void);
+
+/*
  * Print `exit: n` on a line of its own and stop the machine with that status. As with a process, only the
  * low eight bits of status count. Flushes nothing: that is exit()'s work. From anywhere.
  */

@@ -9,6 +9,8 @@
 #include "lib/fd.h"
 #include "lib/random.h"
 #include "lwip/dns.h"
+#include "net/net_config.h"
+#include "net/patience.h"
 #include "net/sock.h"
 #include "net/sock_addr.h"
 #include "port/clock.h"
@@ -224,11 +226,13 @@ int dns_ask(const char *name, struct dns_query *queries, size_t count)
     uint64_t patience_us = FIRST_PATIENCE_US;
     int err = dns_question(question, 0, name, DNS_A) < 0 ? -EINVAL : -EAGAIN;
 
+    if (err == -EAGAIN)
+        net_wait_for_name_server();
     for (unsigned round = 0; round < ROUNDS && err == -EAGAIN; round++, patience_us *= 2) {
         for (u8_t i = 0; i < DNS_MAX_SERVERS && err == -EAGAIN; i++) {
             struct sock_name server = {.port = DNS_PORT};
 
-            ip_addr_copy(server.ip, *dns_getserver(i));
+            net_config_name_server(i, &server.ip);
             if (!ip_addr_isany_val(server.ip))
                 err = ask_server(&server, &a, patience_us);
         }

@@ -131,6 +131,14 @@ static void sleep_until(uint64_t deadline_us)
     cpu_idle(min_us(deadline_us, own_deadline()), work_after_all, NULL);
 }
 
+void loop_wait_turn(uint64_t until_us)
+{
+    if (loop_turn())
+        disarm_nics();
+    else
+        sleep_until(until_us);
+}
+
 /* The scheduler's idle hook: no thread can run before deadline_us, unless the network makes one ready. */
 static void idle(uint64_t deadline_us)
 {

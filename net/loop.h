@@ -22,6 +22,9 @@ void loop_init(enum opt_poll strategy);
 /* Poll this NIC from now on (borrowed for good). */
 void loop_add(struct vif *vif);
 
+/* Turn, and sleep while the network has nothing to do, at most until then: for whoever waits where no other thread may run. */
+void loop_wait_turn(uint64_t until_us);
+
 /* One turn. Returns true when it found frames or a timer that was due. */
 bool loop_turn(void);
 

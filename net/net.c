@@ -9,12 +9,14 @@
 #include "lib/thread.h"
 #include "lwip/init.h"
 #include "lwip/netif.h"
+#include "net/farewell.h"
 #include "net/icmp_errors.h"
 #include "net/loop.h"
 #include "net/nd6_guard.h"
 #include "net/net_config.h"
 #include "net/net_counters.h"
 #include "net/net_memory.h"
+#include "net/patience.h"
 #include "net/ready.h"
 #include "net/tcp_input_hook.h"
 #include "net/tcp_isn.h"
@@ -36,6 +38,7 @@ void net_init(const struct options *opt)
     net_tcp_input_hook_init();
     net_nd6_guard_init();
     net_icmp_errors_init();
+    net_farewell_init();
     loop_init(opt->vnet.poll);
 }
 
@@ -55,6 +58,8 @@ int net_attach(struct netdev *dev, unsigned idx)
         netif_set_default(&vif->netif);
     loop_add(vif);
     ready_add(vif);
+    net_patience_add(vif);
+    net_farewell_add(vif);
     err = net_config_apply(vif, opt, options->hostname);
     if (err)
         log_error("net", "%s: no memory for its configuration", dev->name);

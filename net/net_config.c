@@ -88,19 +88,32 @@ int net_config_apply(struct vif *vif, const struct opt_nic *opt, const char *hos
     return apply_ip4(vif, opt);
 }
 
+/* dns=: it wins over what DHCP and routers say. */
+static ip_addr_t named[DNS_MAX_SERVERS];
+static size_t named_count;
+
 void net_config_dns(const struct opt_addr *dns, size_t count)
 {
-    for (size_t i = 0; i < count && i < DNS_MAX_SERVERS; i++) {
-        ip_addr_t addr;
-
+    named_count = 0;
+    for (size_t i = 0; i < count && named_count < DNS_MAX_SERVERS; i++) {
         if (dns[i].family == 4)
-            ip_addr_copy_from_ip4(addr, addr4(dns[i].addr));
+            ip_addr_copy_from_ip4(named[named_count], addr4(dns[i].addr));
         else if (dns[i].family == 6)
-            ip_addr_copy_from_ip6(addr, addr6(dns[i].addr));
+            ip_addr_copy_from_ip6(named[named_count], addr6(dns[i].addr));
         else
             continue;
-        dns_setserver((u8_t)i, &addr);
+        named_count++;
     }
+}
+
+void net_config_name_server(size_t i, ip_addr_t *addr)
+{
+    if (named_count == 0)
+        ip_addr_copy(*addr, *dns_getserver((u8_t)i));
+    else if (i < named_count)
+        ip_addr_copy(*addr, named[i]);
+    else
+        ip_addr_set_zero(addr);
 }
 
 static bool has_valid_ip6(const struct netif *netif)

@@ -16,6 +16,9 @@ int net_config_apply(struct vif *vif, const struct opt_nic *opt, const char *hos
 /* Resolvers given on the command line; they outrank what DHCP and RAs bring. */
 void net_config_dns(const struct opt_addr *dns, size_t count);
 
+/* Name server i, 0 … DNS_MAX_SERVERS - 1: those of dns=, else what DHCP and routers said. The any address: there is none. */
+void net_config_name_server(size_t i, ip_addr_t *addr);
+
 /*
  * True once the interface can be used: its IPv4 address is there, or, without IPv4, an IPv6 address has passed
  * duplicate address detection.

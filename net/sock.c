@@ -7,6 +7,7 @@
 
 #include "lib/check.h"
 #include "lib/thread.h"
+#include "net/patience.h"
 #include "net/sock_addr.h"
 #include "net/sock_impl.h"
 #include "net/sock_unix.h"
@@ -304,6 +305,8 @@ int sock_connect(int fd, const struct sockaddr *addr, socklen_t len)
     /* AF_UNSPEC dissolves a datagram socket's association: peer with port 0. */
     if (family != AF_UNSPEC || s->type == SOCK_STREAM || len < sizeof(family))
         err = sock_addr_in(&peer, addr, len, s->family, s->opt.v6only);
+    if (!err && s->family != AF_UNIX && peer.port != 0 && !sock_nonblock(s))
+        net_wait_for_way(&s->local.ip, &peer.ip);
     if (!err)
         err = s->ops->connect(s, &peer, sock_nonblock(s));
     (void)file_put(&s->file);

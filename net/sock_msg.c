@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "net/sock.h"
+#include "net/patience.h"
 #include "net/sock_addr.h"
 #include "net/sock_impl.h"
 #include "port/clock.h"
@@ -150,6 +151,8 @@ static ssize_t send_to(struct sock *s, const struct msghdr *msg, int flags)
         if (err)
             return err;
         m.to = &to;
+        if (s->family != AF_UNIX && !m.nonblock)
+            net_wait_for_way(&s->local.ip, &to.ip);
     }
     return s->ops->send(s, &m);
 }

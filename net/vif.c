@@ -18,6 +18,7 @@
 #include "net/frag_pbuf.h"
 #include "net/tso.h"
 #include "netif/ethernet.h"
+#include "port/clock.h"
 
 enum {
     ETHER_BYTES = 14,
@@ -73,6 +74,7 @@ static void dispatch(struct vif *vif, uint16_t type, struct pbuf *p,
     } else if (type == ETHTYPE_IPV6 && vif->ip6) {
         input_ip(vif, p, offload, ip6_input);
     } else if (type == ETHTYPE_ARP && vif->ip4) {
+        vif->arp_heard_us = clock_now_us();
         etharp_input(p, &vif->netif);
     } else {
         vif->count.in_unknown++;
@@ -187,6 +189,7 @@ static int send_now(struct vif *vif, struct pbuf *p)
         pbuf_free(p);
     } else {
         vif->count.out_frames++;
+        vif->in_device++;
     }
     return 0;
 }
@@ -258,10 +261,20 @@ static err_t send_cut(struct vif *vif, struct pbuf *p)
     return count > 0 ? ERR_OK : ERR_MEM;
 }
 
+static bool is_arp(const struct pbuf *p)
+{
+    const uint8_t *frame = p->payload;
+
+    return frame[12] == 0x08 && frame[13] == 0x06;
+}
+
 static err_t link_output(struct netif *netif, struct pbuf *p)
 {
     struct vif *vif = netif->state;
     struct pbuf *held = p;
+
+    if (is_arp(p))
+        vif->arp_asked_us = clock_now_us();
 
     if (is_long(vif, p) && !tso_by_device(&vif->dev->features, p))
         return send_cut(vif, p);
@@ -284,7 +297,9 @@ static err_t link_output(struct netif *netif, struct pbuf *p)
 
 static void on_sent(void *stack, void *cookie)
 {
-    (void)stack;
+    struct vif *vif = stack;
+
+    vif->in_device--;
     pbuf_free(cookie);
 }
 

@@ -50,6 +50,9 @@ struct vif {
     ip6_addr_t gw6;
     struct pbuf *backlog[VIF_BACKLOG_MAX];
     uint32_t backlog_head, backlog_tail; /* free-running */
+    uint32_t in_device;                  /* frames that the device has and we haven't got back */
+    uint64_t arp_asked_us,
+        arp_heard_us; /* when a neighbour was last asked for, and one last spoke */
     struct vif_counters count;
     char labels[24];
     struct counter counters[VIF_COUNTER_COUNT];

@@ -17,9 +17,10 @@
 
 enum { PARENT_PID = 0, ROOT = 0 };
 
-/* What a program may expect to find; setenv() makes a larger table of it. */
-static char *initial_environment[] = {"PATH=/bin", "HOME=/",  "TMPDIR=/tmp",
-                                      "USER=root", "TZ=UTC0", NULL};
+/* What a program may expect to find. setenv() makes a larger table of it, but writes a shorter value over what stands there. */
+static char env_path[] = "PATH=/bin", env_home[] = "HOME=/", env_tmpdir[] = "TMPDIR=/tmp",
+            env_user[] = "USER=root", env_tz[] = "TZ=UTC0";
+static char *initial_environment[] = {env_path, env_home, env_tmpdir, env_user, env_tz, NULL};
 char **environ = initial_environment;
 
 /* newlib calls these around constructors and at exit; everything they would do is in linker.ld's arrays. */
@@ -37,6 +38,7 @@ void _fini(void)
 /* exit() has run atexit's functions and flushed stdio before. */
 void _exit(int status)
 {
+    image_farewell();
     image_end(status);
 }
 
