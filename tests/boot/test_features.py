@@ -118,7 +118,7 @@ def test_more_groups_than_the_table_holds_are_all_heard(boot, wire, device, appe
     guest = boot("test/groups", wire, device=device, append=f"ip=10.99.0.2/24 {append} -- 100")
     guest.wait_for("^joined 100")
     if not append:
-        assert not rx_filter(guest, lambda it: it["multicast"] == "all")["promiscuous"]
+        rx_filter(guest, lambda it: it["multicast"] == "all" and not it["promiscuous"])
     for number in (0, 50, 99):
         wire.send(to_group(number, b"to %d" % number))
         guest.wait_for(f"^heard to {number}$")

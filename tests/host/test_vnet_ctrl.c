@@ -525,6 +525,41 @@ static void the_answer_interrupts_a_loop_that_sleeps(void **state)
     }
 }
 
+/* ---- a reset ----------------------------------------------------------------------------- */
+
+static void after_a_reset_everything_is_told_again(void **state)
+{
+    (void)state;
+    fix.vlan_id = 5;
+    fix.opt.feature[OPT_F_MQ] = OPT_ON;
+    fix_open(&fix, ALL, false, 16);
+    wish_two_groups();
+    const unsigned told = converse();
+    vnet_recover(&fix.nic, VNET_FAULT_ASKED);
+    assert_int_equal(fix.nic.recover.life, VNET_RUNNING);
+    assert_int_equal(fix.fake.ctrl.count, 0);
+    assert_int_equal(converse(), told);
+    check_data(VNET_CTRL_VLAN, VNET_CTRL_VLAN_ADD, "\x05\0", 2);
+    check_data(VNET_CTRL_MQ, VNET_CTRL_MQ_PAIRS_SET, "\x01\0", 2);
+    check_data(VNET_CTRL_MAC, VNET_CTRL_MAC_TABLE_SET,
+               "\0\0\0\0\x02\0\0\0\x01\x00\x5e\0\0\x01\x33\x33\xff\x12\x34\x56", 20);
+    check_data(VNET_CTRL_RX, VNET_CTRL_RX_PROMISC, "\0", 1);
+    fix_close(&fix);
+}
+
+static void a_reset_ends_the_wait_for_an_answer(void **state)
+{
+    (void)state;
+    fix_open(&fix, V1 | CTRL, false, 16);
+    fix.fake.fault = FAKE_CTRL_NEVER;
+    wish_two_groups();
+    assert_int_equal(converse(), 1);
+    vnet_recover(&fix.nic, VNET_FAULT_ASKED);
+    assert_int_equal(converse(), 3);
+    assert_int_equal(fix.nic.ctrl.timeouts, 0);
+    fix_close(&fix);
+}
+
 /* ---- announcements ----------------------------------------------------------------------- */
 
 static void set_status(uint16_t status)
@@ -596,6 +631,8 @@ int main(void)
         T(a_lie_on_this_queue_ends_its_use_and_frames_go_on),
         T(a_queue_too_short_for_a_command_is_left_alone),
         T(the_answer_interrupts_a_loop_that_sleeps),
+        T(after_a_reset_everything_is_told_again),
+        T(a_reset_ends_the_wait_for_an_answer),
         T(an_announcement_is_made_and_then_acknowledged),
         T(an_announcement_waits_for_the_stack),
         T(the_word_is_nothing_without_the_feature),
