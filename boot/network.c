@@ -12,7 +12,7 @@
 void boot_network(struct options *opt)
 {
     struct netdev *nics[OPT_NICS_MAX];
-    const size_t count = vnet_probe_all(nics, OPT_NICS_MAX, &opt->vnet, boot_buses(opt));
+    const size_t count = vnet_probe_all(nics, OPT_NICS_MAX, opt, boot_buses(opt));
     if (count == 0)
         log_warn("boot", "no network device found");
 

@@ -13,6 +13,7 @@
 
 enum {
     NETDEV_POLL_MAX = 64,   /* frames one poll may return: bounds the latency of everything else */
+    NETDEV_GROUPS_MAX = 64, /* multicast addresses that are told one by one */
     NETDEV_PIECES_MAX = 48, /* pieces of one outgoing frame at most, whatever the device */
 };
 
@@ -61,6 +62,14 @@ struct netdev_features {
     bool rx_gso;           /* frames of up to 64 KB may arrive */
 };
 
+/* Which frames the stack wants besides those to the NIC's own address. */
+struct netdev_filter {
+    const uint8_t (*groups)[6]; /* multicast addresses, each once; borrowed during the call */
+    size_t group_count;         /* 0 … NETDEV_GROUPS_MAX */
+    bool all_groups;            /* there are more: every multicast frame */
+    bool broadcast;
+};
+
 struct netdev;
 
 struct netdev_ops {
@@ -95,19 +104,29 @@ struct netdev_ops {
     /* Called every NETDEV_TICK_MS by the poll loop: reclaim a quiet ring, refill an empty one, read
      * a changed link state. */
     void (*tick)(struct netdev *dev);
+
+    /*
+     * What the device need not deliver. It helps only: a device that can't filter delivers everything, and the stack
+     * looks itself. Takes effect some time later, whatever happens meanwhile. NULL: this driver can't.
+     */
+    void (*set_filter)(struct netdev *dev, const struct netdev_filter *filter);
 };
 enum { NETDEV_TICK_MS = 100 };
 
 /* One NIC. Embedded in the driver's own struct; the driver fills it at open. */
 struct netdev {
     const struct netdev_ops *ops;
-    char name[8]; /* "net0", given in the order of discovery */
-    uint8_t mac[6];
-    uint16_t mtu; /* bytes of IP packet, 68 … 65,535 */
+    char name[8];   /* "net0", given in the order of discovery */
+    uint8_t mac[6]; /* these three are changed in poll() and tick() only */
+    uint16_t mtu;   /* bytes of IP packet, 68 … 65,535 */
+    bool link_up;
+    uint32_t link_changes; /* how often link_up changed: a flap between two looks is seen as well */
+    /* The VLAN that all frames of this NIC are in, 1 … 4094; 0 = none. Set before the driver starts. Frames cross
+     * with their tag: the stack puts it on, takes it off, and drops what is in another VLAN. */
+    uint16_t vlan_id;
     uint16_t
         pieces_max; /* of one outgoing frame, 1 … NETDEV_PIECES_MAX: a small ring takes fewer */
     struct netdev_features features; /* changed in poll()/tick() only: a reset may bring others */
-    bool link_up;                    /* changed in poll()/tick() only */
     bool broken;            /* unplugged, or beyond recovery: out of use, and the log says why */
     volatile bool irq_seen; /* set by the interrupt handler, cleared by the poll loop */
 
@@ -117,6 +136,9 @@ struct netdev {
         void *stack); /* after -EAGAIN: send() will take frames again. Called from poll()
                                      and tick() only, never from within send() or flush(): the stack
                                      sends from it */
+    void (*on_announce)(
+        void *stack); /* the network must learn where we are (the guest was moved). Called
+                                         from poll() and tick() only; the stack sends from it */
     void *stack;
 };
 

@@ -18,6 +18,7 @@ enum kind {
     KIND_DNS,
     KIND_HOSTNAME,
     KIND_CHOICE,
+    KIND_VLAN,
     KIND_RXBUF,
     KIND_MMIO
 };
@@ -99,6 +100,15 @@ static const struct option_row rows[] = {
      .help =
          "IPv6 gateway. With a static address it must be link-local or on that network, unless the "
          "prefix is 128."},
+    {.key = "vlan",
+     .kind = KIND_VLAN,
+     .group = GROUP_NETWORK,
+     IN_NIC(vlan),
+     .allowed = "off, or 1 to 4094",
+     .initial = "off",
+     .help = "The VLAN (IEEE 802.1Q) that this NIC's interface is in: what it sends is tagged, and "
+             "only frames with this tag are taken. When off, frames with a tag are not taken, but "
+             "for those that only have a priority."},
     {.key = "dns",
      .kind = KIND_DNS,
      .group = GROUP_NETWORK,
@@ -147,9 +157,31 @@ static const struct option_row rows[] = {
             "INDIRECT_DESC: a frame of many pieces takes one slot of the ring."),
     FEATURE("packed", OPT_F_PACKED, "off",
             "RING_PACKED: the packed ring instead of the split one. Not written yet: no effect."),
-    FEATURE("mq", OPT_F_MQ, "off", "MQ: several pairs of queues. Not written yet: no effect."),
+    FEATURE(
+        "mq", OPT_F_MQ, "off",
+        "MQ: several pairs of queues. There is one processor to serve them, so one pair is used, "
+        "and `on` only tells the device so. Needs ctrl."),
     FEATURE("mtu", OPT_F_MTU, "on", "MTU: take the MTU that the device advises."),
     FEATURE("status", OPT_F_STATUS, "on", "STATUS: watch the state of the link."),
+    FEATURE("speed", OPT_F_SPEED, "on", "SPEED_DUPLEX: show the speed of the link."),
+    FEATURE("hdrlen", OPT_F_HDRLEN, "on",
+            "GUEST_HDRLEN: the device may rely on the length of headers that it is told."),
+    FEATURE("ctrl", OPT_F_CTRL, "on",
+            "CTRL_VQ: the control queue. Everything below, and mq, needs it."),
+    FEATURE("ctrl_rx", OPT_F_CTRL_RX, "on",
+            "CTRL_RX, CTRL_RX_EXTRA: the device delivers only frames that are wanted. Without, "
+            "the image drops the others itself."),
+    FEATURE("ctrl_vlan", OPT_F_CTRL_VLAN, "on",
+            "CTRL_VLAN: likewise for VLANs. Only for a NIC with `netN.vlan`."),
+    FEATURE("ctrl_mac", OPT_F_CTRL_MAC, "on",
+            "CTRL_MAC_ADDR: the device is told the NIC's address, when it gave none."),
+    FEATURE("announce", OPT_F_ANNOUNCE, "on",
+            "GUEST_ANNOUNCE: after a migration the image makes itself known to the network."),
+    FEATURE(
+        "guest_offloads", OPT_F_OFFLOADS, "off",
+        "CTRL_GUEST_OFFLOADS: say once more by control queue what was negotiated for receiving."),
+    FEATURE("notf_coal", OPT_F_NOTF_COAL, "off",
+            "NOTF_COAL: ask the device to put interrupts off for some microseconds."),
     {.key = "vnet.rxbuf",
      .kind = KIND_RXBUF,
      .group = GROUP_VNET,
@@ -285,6 +317,8 @@ static const char *store(struct options *opt, struct found at, const char *text)
         return opt_value_dns(member, text);
     case KIND_HOSTNAME:
         return opt_value_hostname(member, text);
+    case KIND_VLAN:
+        return opt_value_vlan(member, text);
     case KIND_RXBUF:
         return opt_value_rxbuf(member, text);
     case KIND_MMIO:

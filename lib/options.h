@@ -40,6 +40,7 @@ struct opt_nic {
     bool gw_set;
     uint8_t gw[4]; /* unicast; on the network of a static ip, unless its prefix is 32 */
     struct opt_ip6 ip6;
+    uint16_t vlan; /* 1 … 4094; 0 = none */
     bool gw6_set;
     uint8_t gw6
         [16]; /* unicast; link-local, or on the network of a static ip6, unless its prefix is 128 */
@@ -64,6 +65,15 @@ enum opt_feature {
     OPT_F_MQ,
     OPT_F_MTU,
     OPT_F_STATUS,
+    OPT_F_SPEED,
+    OPT_F_HDRLEN,
+    OPT_F_CTRL,      /* the control queue, and with it everything below */
+    OPT_F_CTRL_RX,   /* CTRL_RX, CTRL_RX_EXTRA */
+    OPT_F_CTRL_VLAN, /* only with netN.vlan= */
+    OPT_F_CTRL_MAC,  /* CTRL_MAC_ADDR */
+    OPT_F_ANNOUNCE,  /* GUEST_ANNOUNCE */
+    OPT_F_OFFLOADS,  /* CTRL_GUEST_OFFLOADS; only when asked for */
+    OPT_F_NOTF_COAL, /* likewise */
     OPT_F_COUNT
 };
 

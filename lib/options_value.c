@@ -5,7 +5,7 @@
 
 #include "lib/ip_text.h"
 
-enum { RXBUF_MIN = 64, RXBUF_MAX = 65536 };
+enum { RXBUF_MIN = 64, RXBUF_MAX = 65536, VLAN_MAX = 4094 };
 
 static const char not_an_address[] = "not an address";
 static const char not_unicast[] = "not the address of one host";
@@ -190,6 +190,31 @@ const char *opt_value_hostname(char *out, const char *text)
     return NULL;
 }
 
+/* A decimal number, or UINT32_MAX when the text is none; larger ones than `max` become max + 1. */
+static uint32_t read_number(const char *text, uint32_t max)
+{
+    const size_t digits = strspn(text, "0123456789");
+    uint32_t value = 0;
+
+    if (digits == 0 || text[digits])
+        return UINT32_MAX;
+    for (size_t i = 0; i < digits && value <= max; i++)
+        value = value * 10 + (uint32_t)(text[i] - '0');
+    return value <= max ? value : max + 1;
+}
+
+const char *opt_value_vlan(uint16_t *out, const char *text)
+{
+    const uint32_t id = strcmp(text, "off") == 0 ? 0 : read_number(text, VLAN_MAX);
+
+    if (id == UINT32_MAX)
+        return "neither a known word nor a number";
+    if (id > VLAN_MAX || (id == 0 && *text == '0'))
+        return "out of range";
+    *out = (uint16_t)id;
+    return NULL;
+}
+
 const char *opt_value_rxbuf(struct opt_vnet *out, const char *text)
 {
     static const char *const words[] = {
@@ -205,12 +230,9 @@ const char *opt_value_rxbuf(struct opt_vnet *out, const char *text)
             return NULL;
         }
     }
-    const size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || text[digits])
+    const uint32_t bytes = read_number(text, RXBUF_MAX);
+    if (bytes == UINT32_MAX)
         return "neither a known word nor a number";
-    uint32_t bytes = 0;
-    for (size_t i = 0; i < digits && bytes <= RXBUF_MAX; i++)
-        bytes = bytes * 10 + (uint32_t)(text[i] - '0');
     if (bytes < RXBUF_MIN || bytes > RXBUF_MAX)
         return "out of range";
     out->rxbuf = OPT_RXBUF_BYTES;

@@ -16,6 +16,7 @@ const char *opt_value_gw6(uint8_t out[16], const char *text);     /* unicast */
 const char *opt_value_dns(struct opt_addr *out,
                           const char *text); /* OPT_DNS_MAX of them, one must be given */
 const char *opt_value_hostname(char *out, const char *text); /* RFC 1123 §2.1 */
+const char *opt_value_vlan(uint16_t *out, const char *text); /* off, 1 … 4094 */
 const char *opt_value_rxbuf(struct opt_vnet *out,
                             const char *text); /* a word or a number of bytes */
 const char *opt_value_mmio(struct opt_mmio *out, const char *text); /* Linux's syntax */

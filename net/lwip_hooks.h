@@ -14,6 +14,9 @@ struct tcp_pcb;
  * would say (RFC 1122 §3.3.4.2, strong host). NULL: let lwIP route by destination. */
 struct netif *net_route4_by_source(const ip4_addr_t *src, const ip4_addr_t *dest);
 
+/* The same for IPv6. Addresses with a scope don't come here: their zone names the interface. */
+struct netif *net_route6_by_source(const ip6_addr_t *src, const ip6_addr_t *dest);
+
 /* The static IPv4 gateway of netif (gw=), or NULL: the one that DHCP named. */
 const ip4_addr_t *net_gateway4(struct netif *netif, const ip4_addr_t *dest);
 

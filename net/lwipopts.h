@@ -94,6 +94,7 @@
 #define LWIP_ND6_RDNSS_MAX_DNS_SERVERS 2
 #define LWIP_IPV6_DHCP6 0 /* SLAAC and RDNSS configure; stateless DHCPv6 is not asked for yet */
 #define LWIP_HOOK_IP6_INPUT(p, netif) net_nd6_guard(p, netif) /* nobody takes an address away */
+#define LWIP_HOOK_IP6_ROUTE(src, dest) net_route6_by_source(src, dest)
 #define LWIP_HOOK_ND6_GET_GW(netif, dest) net_gateway6(netif, dest)
 
 /* ---- UDP ---- */

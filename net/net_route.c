@@ -3,19 +3,46 @@
 #include "net/lwip_hooks.h"
 #include "net/vif.h"
 
+static bool can_send(const struct netif *netif)
+{
+    return netif_is_up(netif) && netif_is_link_up(netif);
+}
+
+/* A destination of our own wins: that interface gives the packet back to us. */
 struct netif *net_route4_by_source(const ip4_addr_t *src, const ip4_addr_t *dest)
 {
-    struct netif *netif;
+    struct netif *netif, *found = NULL;
 
     if (!src || ip4_addr_isany(src) || ip4_addr_isloopback(dest))
         return NULL;
     NETIF_FOREACH(netif)
     {
-        if (netif_is_up(netif) && netif_is_link_up(netif) &&
-            ip4_addr_eq(src, netif_ip4_addr(netif)))
+        if (!can_send(netif))
+            continue;
+        if (ip4_addr_eq(dest, netif_ip4_addr(netif)))
             return netif;
+        if (ip4_addr_eq(src, netif_ip4_addr(netif)))
+            found = netif;
     }
-    return NULL;
+    return found;
+}
+
+struct netif *net_route6_by_source(const ip6_addr_t *src, const ip6_addr_t *dest)
+{
+    struct netif *netif, *found = NULL;
+
+    if (!src || ip6_addr_isany(src) || ip6_addr_isloopback(dest))
+        return NULL;
+    NETIF_FOREACH(netif)
+    {
+        if (!can_send(netif))
+            continue;
+        if (netif_get_ip6_addr_match(netif, dest) >= 0)
+            return netif;
+        if (netif_get_ip6_addr_match(netif, src) >= 0)
+            found = netif;
+    }
+    return found;
 }
 
 /* Only our own interfaces have gateways of their own; the loopback's state is lwIP's. */

@@ -17,6 +17,7 @@
 #include "net/csum.h"
 #include "net/frag_pbuf.h"
 #include "net/tso.h"
+#include "net/vif_follow.h"
 #include "netif/ethernet.h"
 #include "port/clock.h"
 
@@ -27,16 +28,26 @@ enum {
 
 /* ---- in ---- */
 
-/* pbuf flags for the kind of destination, or -1 when the frame isn't for us: the promiscuous tap
- * of a bridge shows us everybody's. */
-static int filter_destination(const struct vif *vif, const uint8_t *dst)
+/* Is the frame for us? The promiscuous tap of a bridge shows us everybody's. Then *flags are the pbuf's for this kind of
+ * destination, else the drop has been counted. */
+static bool filter_destination(struct vif *vif, const uint8_t *dst, u8_t *flags)
 {
+    *flags = 0;
     if (memcmp(dst, vif->netif.hwaddr, ETH_HWADDR_LEN) == 0)
-        return 0;
-    if ((dst[0] & 1) == 0)
-        return -1;
-    return memcmp(dst, ethbroadcast.addr, ETH_HWADDR_LEN) == 0 ? PBUF_FLAG_LLBCAST
-                                                               : PBUF_FLAG_LLMCAST;
+        return true;
+    if ((dst[0] & 1) == 0) {
+        vif->count.in_not_ours++;
+        return false;
+    }
+    if (memcmp(dst, ethbroadcast.addr, ETH_HWADDR_LEN) == 0) {
+        *flags = PBUF_FLAG_LLBCAST;
+        return true;
+    }
+    *flags = PBUF_FLAG_LLMCAST;
+    if (vif_filter_wants(&vif->filter, dst))
+        return true;
+    vif->count.in_filtered++;
+    return false;
 }
 
 /* lwIP checks checksums per interface; what the device vouches for is said per frame. So the
@@ -82,38 +93,46 @@ static void dispatch(struct vif *vif, uint16_t type, struct pbuf *p,
     }
 }
 
-static void drop_frags(struct frag *head, uint64_t *counter)
+/* Bytes of Ethernet header, with the tag if there is one; 0 when the frame isn't for us, which has been counted. */
+static uint32_t filter_frame(struct vif *vif, const struct frag *head, uint32_t len, u8_t *flags)
 {
-    (*counter)++;
-    frag_give_list(head);
+    const uint32_t l2 = vlan_header_bytes(head->data, len, vif->dev->vlan_id);
+
+    if (!l2) {
+        vif->count.in_vlan++;
+        return 0;
+    }
+    if (!filter_destination(vif, head->data, flags))
+        return 0;
+    if (len - l2 > UINT16_MAX) {
+        vif->count.in_bad++;
+        return 0;
+    }
+    return l2;
 }
 
-static void input_frame(struct vif *vif, const struct frame_in *frame)
+static void input_frame(struct vif *vif, struct frame_in *frame)
 {
     struct frag *head = frag_pbuf_gather(frame->head);
+    u8_t flags;
+
     if (!head) {
         vif->count.in_no_memory++;
         return;
     }
-
-    const uint8_t *eth = head->data;
-    const uint16_t type = (uint16_t)(eth[12] << 8 | eth[13]);
-    const int flags = filter_destination(vif, eth);
-    const uint32_t len = frame->len - ETHER_BYTES;
-
-    if (flags < 0) {
-        drop_frags(head, &vif->count.in_not_ours);
+    const uint32_t l2 = filter_frame(vif, head, frame->len, &flags);
+    if (!l2) {
+        frag_give_list(head);
         return;
     }
-    if (len > UINT16_MAX) {
-        drop_frags(head, &vif->count.in_bad);
-        return;
-    }
-    head->data += ETHER_BYTES;
-    head->len -= ETHER_BYTES;
+    const uint16_t type = vlan_get16(head->data + l2 - 2);
 
-    struct pbuf *p = frag_pbuf_wear(head, len);
-    p->flags |= (u8_t)flags;
+    head->data += l2;
+    head->len -= l2;
+    frame->offload.csum_start -= (uint16_t)(l2 - ETHER_BYTES); /* as if there had been no tag */
+
+    struct pbuf *p = frag_pbuf_wear(head, frame->len - l2);
+    p->flags |= flags;
     p->if_idx = netif_get_index(&vif->netif);
     vif->count.in_frames++;
     dispatch(vif, type, p, &frame->offload);
@@ -138,9 +157,12 @@ static bool is_volatile(const struct pbuf *p)
     return PBUF_NEEDS_COPY(p) && (p->flags & PBUF_FLAG_IS_CUSTOM) == 0;
 }
 
+/* A tag cuts the first piece in two, and stands between them. */
+enum { TAG_PIECES = 2 };
+
 static bool must_copy(const struct vif *vif, const struct pbuf *p)
 {
-    size_t pieces = 0;
+    size_t pieces = vif->dev->vlan_id ? TAG_PIECES : 0;
 
     for (; p; p = p->next) {
         if (is_volatile(p) || ++pieces > vif->dev->pieces_max)
@@ -160,6 +182,22 @@ static size_t list_pieces(const struct pbuf *p, struct frame_piece *pieces)
     return count;
 }
 
+/* Put the tag behind the addresses: the headers in memory stay as lwIP made them, for it may send them again. */
+static void add_tag(struct vif *vif, struct frame_piece *pieces, struct frame_out *frame)
+{
+    const struct frame_piece first = pieces[0];
+
+    memmove(pieces + 1 + TAG_PIECES, pieces + 1, (frame->piece_count - 1) * sizeof(*pieces));
+    pieces[0] = (struct frame_piece){first.addr, VLAN_AT};
+    pieces[1] = (struct frame_piece){vif->vlan_tag, VLAN_TAG_BYTES};
+    pieces[2] = (struct frame_piece){(const uint8_t *)first.addr + VLAN_AT, first.len - VLAN_AT};
+    frame->piece_count += TAG_PIECES;
+    if (frame->offload.flags & FRAME_CSUM_PARTIAL)
+        frame->offload.csum_start += VLAN_TAG_BYTES;
+    if (frame->offload.gso != FRAME_GSO_NONE)
+        frame->offload.hdr_len += VLAN_TAG_BYTES;
+}
+
 static bool is_long(const struct vif *vif, const struct pbuf *p)
 {
     return p->tot_len > vif->netif.mtu + ETHER_BYTES;
@@ -168,7 +206,7 @@ static bool is_long(const struct vif *vif, const struct pbuf *p)
 /* Hand one frame to the device. Takes the caller's reference on success and on a drop; -EAGAIN leaves it. */
 static int send_now(struct vif *vif, struct pbuf *p)
 {
-    struct frame_piece pieces[NETDEV_PIECES_MAX];
+    struct frame_piece pieces[NETDEV_PIECES_MAX + TAG_PIECES];
     struct frame_out frame = {.pieces = pieces, .cookie = p};
     const uint16_t cut = is_long(vif, p) ? tso_unmark(p) : 0;
 
@@ -177,6 +215,8 @@ static int send_now(struct vif *vif, struct pbuf *p)
         csum_out(p, &frame.offload);
     if (cut)
         tso_describe(p, cut, &frame.offload);
+    if (vif->dev->vlan_id)
+        add_tag(vif, pieces, &frame);
 
     const int err = vif->dev->ops->send(vif->dev, &frame);
     if (err == -EAGAIN) {
@@ -396,6 +436,11 @@ static void on_room(void *stack)
         wake_tcp(vif);
 }
 
+static void on_announce(void *stack)
+{
+    vif_announce(stack);
+}
+
 /* ---- life ---- */
 
 static err_t setup_netif(struct netif *netif)
@@ -412,6 +457,7 @@ static err_t setup_netif(struct netif *netif)
     netif->linkoutput = link_output;
     netif->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET |
                    NETIF_FLAG_IGMP | NETIF_FLAG_MLD6;
+    vif_filter_open(vif);
     follow_features(vif);
     return ERR_OK;
 }
@@ -429,6 +475,10 @@ static void register_counters(struct vif *vif)
         {.name = "vif_in_not_ours_total",
          .help = "Frames to another address",
          .value = &c->in_not_ours},
+        {.name = "vif_in_filtered_total",
+         .help = "Multicast frames of groups that nobody is in",
+         .value = &c->in_filtered},
+        {.name = "vif_in_other_vlan_total", .help = "Frames of another VLAN", .value = &c->in_vlan},
         {.name = "vif_in_unknown_total",
          .help = "Frames of a protocol not in use",
          .value = &c->in_unknown},
@@ -464,6 +514,9 @@ int vif_open(struct vif *vif, struct netdev *dev, bool ip4, bool ip6)
     dev->stack = vif;
     dev->on_sent = on_sent;
     dev->on_room = on_room;
+    dev->on_announce = on_announce;
+    vlan_write_tag(vif->vlan_tag, dev->vlan_id);
+    vif->link_changes = dev->link_changes;
     /* netif_input is for frames that lwIP brings itself (loopback); ours go through dispatch(). */
     if (!netif_add(&vif->netif, NULL, NULL, NULL, vif, setup_netif, netif_input))
         return -ENOMEM;
@@ -490,16 +543,6 @@ void vif_flush(struct vif *vif)
     vif->dev->ops->flush(vif->dev);
 }
 
-static void follow_link(struct vif *vif)
-{
-    if (vif->dev->link_up == (bool)netif_is_link_up(&vif->netif))
-        return;
-    if (vif->dev->link_up)
-        netif_set_link_up(&vif->netif);
-    else
-        netif_set_link_down(&vif->netif);
-}
-
 /* Down, so that other interfaces take over; the driver has said why. Connections end by their own timers. */
 static void follow_end(struct vif *vif)
 {
@@ -513,7 +556,7 @@ void vif_tick(struct vif *vif)
 {
     vif->dev->ops->tick(vif->dev);
     follow_features(vif);
-    follow_link(vif);
+    vif_follow(vif);
     if (!backlog_empty(vif) || vif->tcp_refused)
         on_room(vif);
     follow_end(vif);

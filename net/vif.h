@@ -1,7 +1,7 @@
 /*
  * One NIC as lwIP sees it: frames in, frames out, link state.
  *
- * In: netdev poll ▸ address filter ▸ pbuf ▸ IP or ARP. lwIP's ethernet_input() is not used: the header
+ * In: netdev poll ▸ address and VLAN filter ▸ pbuf ▸ IP or ARP. lwIP's ethernet_input() is not used: the header
  * comes off before a frame becomes a pbuf, whose 16-bit length could not hold it in front of 64 KB.
  * Out: lwIP ▸ (tso_cut) ▸ pieces of the pbuf chain ▸ netdev send. The chain is held until the device has let go.
  * When the ring is full, frames wait in a bounded backlog, then lwIP is told ERR_MEM and
@@ -15,17 +15,21 @@
 #include "drivers/netdev.h"
 #include "lib/counters.h"
 #include "lwip/netif.h"
+#include "net/vif_filter.h"
+#include "net/vlan.h"
 
 enum {
     VIF_BACKLOG_MAX = 512, /* frames: several 64 KB datagrams in fragments; a power of two */
     VIF_BACKLOG_TCP_MAX =
         64, /* of them for TCP, which can wait: enough for ACKs between two turns */
-    VIF_COUNTER_COUNT = 10,
+    VIF_COUNTER_COUNT = 12,
 };
 
 struct vif_counters {
     uint64_t in_frames, out_frames;
     uint64_t in_not_ours;  /* unicast to somebody else (a flooding bridge) */
+    uint64_t in_filtered;  /* multicast of a group that nobody is in */
+    uint64_t in_vlan;      /* tagged for another VLAN, or untagged when we are in one */
     uint64_t in_unknown;   /* a protocol that isn't configured: counted and dropped */
     uint64_t in_bad;       /* too long for the stack, or its checksum can't be completed */
     uint64_t in_no_memory; /* no memory to gather a scattered header */
@@ -42,7 +46,10 @@ struct vif {
     bool dhcp;
     bool armed; /* interrupts are on */
     bool broken_seen;
-    bool tx_csum;          /* dev->features.tx_csum, as the stack knows it */
+    bool tx_csum;                     /* dev->features.tx_csum, as the stack knows it */
+    uint8_t vlan_tag[VLAN_TAG_BYTES]; /* put into what is sent, when dev->vlan_id is set */
+    struct vif_filter filter;
+    uint32_t link_changes; /* dev->link_changes as lwIP knows it */
     bool tcp_refused;      /* some tcp_output() met ERR_MEM: wake TCP when there is room */
     uint32_t wake_turn;    /* which of the refused senders comes first: they take turns */
     bool gw4_set, gw6_set; /* gw=, gw6=: they win over DHCP and router advertisements */

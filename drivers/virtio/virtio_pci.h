@@ -11,7 +11,9 @@
 #include "drivers/pci/pci.h"
 #include "drivers/virtio/device.h"
 
-enum { VIRTIO_PCI_QUEUES_MAX = 8 };
+enum {
+    VIRTIO_PCI_QUEUES_MAX = 129
+}; /* with MQ, the control queue stands behind 64 pairs at most */
 
 /* Registers that a capability names (§4.1.4). */
 struct virtio_pci_region {

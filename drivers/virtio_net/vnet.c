@@ -5,60 +5,13 @@
 #include <string.h>
 
 #include "lib/log.h"
-#include "lib/random.h"
 #include "port/irq.h"
-
-/* ---- configuration ----------------------------------------------------------------------- */
-
-static int read_mac(struct vnet *nic)
-{
-    static const uint8_t none[6];
-    uint8_t *mac = nic->net.mac;
-
-    if (virtio_has(nic->dev, VNET_F_MAC))
-        return virtio_config_read(nic->dev, offsetof(struct virtio_net_config, mac), mac, 6);
-    if (memcmp(mac, none, sizeof(none)) != 0)
-        return 0; /* chosen before a reset: the network knows it by now */
-    random_bytes(mac, 6);
-    mac[0] = (uint8_t)((mac[0] & ~1u) | 2u); /* not multicast, locally administered */
-    return 0;
-}
-
-static int read_mtu(struct vnet *nic)
-{
-    le16 mtu;
-
-    nic->net.mtu = VNET_MTU_DEFAULT;
-    if (!virtio_has(nic->dev, VNET_F_MTU))
-        return 0;
-    const int err = virtio_config_read(nic->dev, offsetof(struct virtio_net_config, mtu), &mtu, 2);
-    if (err)
-        return err;
-    nic->net.mtu = le16_get(mtu);
-    if (nic->net.mtu >= VNET_MTU_MIN)
-        return 0;
-    log_error("vnet", "%s: the device's MTU of %u is less than %u", nic->net.name,
-              (unsigned)nic->net.mtu, (unsigned)VNET_MTU_MIN);
-    return -ENOTSUP;
-}
-
-static void read_link(struct vnet *nic)
-{
-    le16 status = le16_make(VNET_S_LINK_UP); /* without STATUS: assumed up (§5.1.4.2) */
-
-    if (virtio_has(nic->dev, VNET_F_STATUS) &&
-        virtio_config_read(nic->dev, offsetof(struct virtio_net_config, status), &status, 2))
-        return;
-    const bool up = le16_get(status) & VNET_S_LINK_UP;
-    if (up != nic->net.link_up)
-        log_info("vnet", "%s: link %s", nic->net.name, up ? "up" : "down");
-    nic->net.link_up = up;
-}
 
 /* ---- going out of use -------------------------------------------------------------------- */
 
 void vnet_close_queues(struct vnet *nic, bool give_back)
 {
+    vnet_ctrl_close(nic, give_back);
     vnet_tx_close(nic, give_back);
     vnet_rx_close(nic, give_back);
 }
@@ -79,12 +32,12 @@ static bool queues_broken(const struct vnet *nic)
     return nic->rx.vq.broken || nic->tx.vq.broken;
 }
 
-/* Config changes: the link, or a device that has given up itself. */
+/* Config changes: the link and the like, or a device that has given up itself. */
 static void follow_config(struct vnet *nic)
 {
     nic->config_changed = false;
     if (vnet_recover_look(nic))
-        read_link(nic);
+        vnet_config_follow(nic);
 }
 
 /* ---- what net/ calls --------------------------------------------------------------------- */
@@ -100,8 +53,11 @@ static void housekeeping(struct vnet *nic)
         vnet_recover(nic, VNET_FAULT_LIE);
     else if (nic->config_changed)
         follow_config(nic);
-    if (running(nic))
-        vnet_tx_wake(nic);
+    if (!running(nic))
+        return;
+    vnet_tx_wake(nic);
+    vnet_config_announce(nic);
+    vnet_ctrl_work(nic);
 }
 
 static size_t poll(struct netdev *net, struct frame_in *frames, size_t max)
@@ -130,8 +86,10 @@ static bool arm(struct netdev *net)
         return true; /* never sleep */
     }
     const bool tx_work = vnet_tx_arm(nic);
+    const bool ctrl_work = vnet_ctrl_arm(nic);
     /* Last, so that the look at the receive ring is the latest. */
-    return vq_irq_enable(&nic->rx.vq, 1) || tx_work || nic->config_changed || queues_broken(nic);
+    return vq_irq_enable(&nic->rx.vq, 1) || tx_work || ctrl_work || nic->config_changed ||
+           queues_broken(nic);
 }
 
 static void disarm(struct netdev *net)
@@ -142,6 +100,7 @@ static void disarm(struct netdev *net)
         return;
     vq_irq_disable(&nic->rx.vq);
     vq_irq_disable(&nic->tx.vq);
+    vnet_ctrl_disarm(nic);
 }
 
 static void tick(struct netdev *net)
@@ -155,6 +114,10 @@ static void tick(struct netdev *net)
     }
     if (running(nic))
         housekeeping(nic);
+    if (running(nic)) {
+        vnet_ctrl_tick(nic);
+        vnet_config_say_link(nic);
+    }
 }
 
 static const struct netdev_ops ops = {
@@ -164,6 +127,7 @@ static const struct netdev_ops ops = {
     .arm = arm,
     .disarm = disarm,
     .tick = tick,
+    .set_filter = vnet_ctrl_set_filter,
 };
 
 IRQ_CONTEXT void vnet_interrupt(struct vnet *nic, bool config)
@@ -187,13 +151,13 @@ static int start_queues(struct vnet *nic)
 {
     const struct vnet_vectors *vectors = &nic->vectors;
 
-    int err = read_mac(nic);
-    if (!err)
-        err = read_mtu(nic);
+    int err = vnet_config_read(nic);
     if (!err)
         err = vnet_rx_open(nic, vectors->rx);
     if (!err)
         err = vnet_tx_open(nic, vectors->tx);
+    if (!err)
+        err = vnet_ctrl_open(nic, vectors->tx); /* rare enough to share a vector */
     if (err)
         return err;
     vq_irq_disable(&nic->rx.vq);
@@ -202,20 +166,20 @@ static int start_queues(struct vnet *nic)
     return vnet_rx_fill(nic);
 }
 
-static void announce(const struct vnet *nic)
+static void introduce(const struct vnet *nic)
 {
     const uint8_t *mac = nic->net.mac;
-    char names[160];
+    char names[256];
 
     vnet_feature_names(nic, names, sizeof(names));
-    log_info(
-        "vnet",
-        "%s: %s virtio %s, %s, rx %u tx %u, mac %02x:%02x:%02x:%02x:%02x:%02x, mtu %u, rxbuf %u: "
-        "%s",
-        nic->net.name, nic->dev->where, nic->dev->transport->name, nic->dev->irqs,
-        (unsigned)nic->rx.vq.size, (unsigned)nic->tx.vq.size, mac[0], mac[1], mac[2], mac[3],
-        mac[4], mac[5], (unsigned)nic->net.mtu, (unsigned)frag_capacity_for(nic->rx.buf_bytes),
-        names);
+    log_info("vnet",
+             "%s: %s virtio %s, %s, rx %u tx %u, mac %02x:%02x:%02x:%02x:%02x:%02x, mtu %u, "
+             "rxbuf %u",
+             nic->net.name, nic->dev->where, nic->dev->transport->name, nic->dev->irqs,
+             (unsigned)nic->rx.vq.size, (unsigned)nic->tx.vq.size, mac[0], mac[1], mac[2], mac[3],
+             mac[4], mac[5], (unsigned)nic->net.mtu,
+             (unsigned)frag_capacity_for(nic->rx.buf_bytes));
+    log_info("vnet", "%s: negotiated: %s", nic->net.name, names);
 }
 
 int vnet_bring_up(struct vnet *nic)
@@ -232,7 +196,7 @@ int vnet_bring_up(struct vnet *nic)
         .rx_gso = nic->rx.merge.rules.tso4 || nic->rx.merge.rules.tso6,
     };
     nic->net.pieces_max = (uint16_t)(nic->tx.segs_max - 1); /* the header takes one */
-    read_link(nic);
+    vnet_config_follow(nic);
     return 0;
 }
 
@@ -240,7 +204,7 @@ int vnet_start(struct vnet *nic, const struct vnet_vectors *vectors)
 {
     nic->net.ops = &ops;
     nic->net.on_sent = nobody_sent;
-    nic->net.link_up = true;
+    nic->net.link_up = nic->link_said = true;
     nic->vectors = *vectors;
     const int err = vnet_bring_up(nic);
     if (err) {
@@ -248,7 +212,7 @@ int vnet_start(struct vnet *nic, const struct vnet_vectors *vectors)
         return err;
     }
     vnet_counters_open(nic);
-    announce(nic);
+    introduce(nic);
     return 0;
 }
 

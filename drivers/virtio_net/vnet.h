@@ -2,7 +2,9 @@
  * The virtio-net driver: one struct vnet for each NIC. virtio 1.2 §5.1.
  *
  *   vnet_features.c  what is negotiated, in one table, each with its reason
- *   vnet.c           open, close, interrupts, link, the netdev operations
+ *   vnet.c           open, close, interrupts, the netdev operations
+ *   vnet_config.c    what the configuration says, at start and when it changes: address, MTU, link, speed
+ *   vnet_ctrl.c      what the device is told: filters and the like  ctrl_cmd.c  the commands' bytes
  *   vnet_rx.c        receive buffers: posting, sizing, taking     rx_merge.c  joining the pieces
  *   vnet_tx.c        sending, completions, kicks, back-pressure   net_hdr.c   the packet header
  *   vnet_recover.c   from a lie, a wish for a reset or a stall to a NIC that runs again
@@ -17,6 +19,7 @@
 #include "drivers/virtio/virtqueue.h"
 #include "drivers/virtio_net/rx_merge.h"
 #include "drivers/virtio_net/spec.h"
+#include "drivers/virtio_net/vnet_ctrl.h"
 #include "drivers/virtio_net/vnet_recover.h"
 #include "lib/counters.h"
 #include "lib/log.h"
@@ -39,6 +42,11 @@ enum {
     VNET_BUF_MIN = 1526,
     VNET_BUF_TSO = 65562 + VNET_HDR_BYTES,
 };
+
+/* Of the features, those that CTRL_GUEST_OFFLOADS may turn on and off (§5.1.6.5.8). */
+#define VNET_GUEST_OFFLOADS                                                                        \
+    (1ull << VNET_F_GUEST_CSUM | 1ull << VNET_F_GUEST_TSO4 | 1ull << VNET_F_GUEST_TSO6 |           \
+     1ull << VNET_F_GUEST_ECN)
 
 struct vnet_rx {
     struct virtqueue vq;
@@ -81,6 +89,16 @@ struct vnet {
     struct vnet_recover recover;
     struct vnet_rx rx;
     struct vnet_tx tx;
+    struct vnet_ctrl ctrl;
+    uint16_t max_pairs; /* with MQ: what the device has, 1 … VNET_PAIRS_MAX */
+    bool own_mac;       /* the device gave none: net.mac is made up, and it should be told */
+    bool config_seen;   /* what the configuration said at this generation is known */
+    uint32_t config_generation;
+    bool announce_due;            /* the device asks for it; the stack hasn't been told yet */
+    bool link_said;               /* what the log was told last */
+    struct log_limit link_log[2]; /* by what it is told: down, up */
+    uint32_t speed_mbps;          /* 0 = unknown */
+    uint64_t announcements;
     uint8_t hdr_len;              /* 12 with VERSION_1 or MRG_RXBUF, else 10 (§5.1.6.1) */
     bool split_hdr;               /* legacy without ANY_LAYOUT: header in a descriptor of its own */
     volatile bool config_changed; /* by the interrupt handler */
@@ -92,7 +110,8 @@ struct vnet {
 };
 
 /*
- * Negotiate, by the table in vnet_features.c and the user's switches. virtio_negotiate()'s errors.
+ * Negotiate, by the table in vnet_features.c and the user's switches. nic->net.vlan_id must be set. virtio_negotiate()'s
+ * errors.
  * Also decides what follows from it alone: header length, framing, rules for offload facts.
  */
 int vnet_negotiate(struct vnet *nic, struct virtio_dev *dev, const struct opt_vnet *opt);
@@ -131,7 +150,7 @@ struct vnet_buses {
  *
  * Returns the number of NICs written to out (≤ max). They live for good.
  */
-size_t vnet_probe_all(struct netdev **out, size_t max, const struct opt_vnet *opt,
+size_t vnet_probe_all(struct netdev **out, size_t max, const struct options *opt,
                       const struct vnet_buses *buses);
 
 /* ---- between the driver's files ---- */
@@ -165,6 +184,17 @@ void vnet_tx_reap(struct vnet *nic);
 void vnet_tx_wake(struct vnet *nic); /* calls on_room() when that is due */
 bool vnet_tx_arm(struct vnet *nic);
 void vnet_tx_close(struct vnet *nic, bool give_back);
+
+/*
+ * Read address, MTU and pairs of a negotiated device. Returns 0; -ENOTSUP for an MTU below 68; virtio_config_read()'s
+ * errors. After a restart an address that was made up stays.
+ */
+int vnet_config_read(struct vnet *nic);
+/* Look at everything that may change: link, announcement, address, MTU, speed. Poll loop only. */
+void vnet_config_follow(struct vnet *nic);
+void vnet_config_say_link(struct vnet *nic);
+/* If the device asks that we make ourselves known: have the stack do it, then tell the device. */
+void vnet_config_announce(struct vnet *nic);
 
 void vnet_counters_open(struct vnet *nic);
 void vnet_counters_close(struct vnet *nic);

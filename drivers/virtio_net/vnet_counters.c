@@ -19,11 +19,32 @@ static uint64_t rx_buf_bytes(void *arg)
     return ((const struct vnet *)arg)->rx.buf_bytes;
 }
 
+static uint64_t link_up(void *arg)
+{
+    return ((const struct vnet *)arg)->net.link_up;
+}
+
+static uint64_t link_changes(void *arg)
+{
+    return ((const struct vnet *)arg)->net.link_changes;
+}
+
+static uint64_t link_speed(void *arg)
+{
+    return ((const struct vnet *)arg)->speed_mbps;
+}
+
+static uint64_t mtu(void *arg)
+{
+    return ((const struct vnet *)arg)->net.mtu;
+}
+
 static uint64_t queues_broken(void *arg)
 {
     const struct vnet *nic = arg;
 
-    return (nic->rx.vq.broken_why ? 1u : 0u) + (nic->tx.vq.broken_why ? 1u : 0u);
+    return (nic->rx.vq.broken_why ? 1u : 0u) + (nic->tx.vq.broken_why ? 1u : 0u) +
+           (nic->ctrl.vq.broken_why ? 1u : 0u);
 }
 
 static void add_labelled(struct vnet *nic, const char *name, const char *labels, const char *help,
@@ -124,6 +145,22 @@ static void add_resets(struct vnet *nic)
         &r->kicks_again);
 }
 
+static void add_ctrl(struct vnet *nic)
+{
+    struct vnet_ctrl *ctrl = &nic->ctrl;
+
+    add(nic, "vnet_ctrl_commands_total", "Commands sent by control queue", &ctrl->commands);
+    add(nic, "vnet_ctrl_errors_total", "The same, refused by the device", &ctrl->errors);
+    add(nic, "vnet_ctrl_timeouts_total", "The same, not answered in time", &ctrl->timeouts);
+    add(nic, "vnet_ctrl_late_total", "The same, answered after all", &ctrl->late);
+    add(nic, "vnet_announcements_total", "Times the device asked us to make ourselves known",
+        &nic->announcements);
+    add_gauge(nic, "vnet_link_up", "1 when the link is up", link_up);
+    add_gauge(nic, "vnet_link_changes", "Times the link went up or down", link_changes);
+    add_gauge(nic, "vnet_link_speed_mbps", "Speed of the link; 0 when unknown", link_speed);
+    add_gauge(nic, "vnet_mtu_bytes", "Largest IP packet that the network takes", mtu);
+}
+
 void vnet_counters_open(struct vnet *nic)
 {
     snprintf(nic->label, sizeof(nic->label), "nic=\"%s\"", nic->net.name);
@@ -131,6 +168,7 @@ void vnet_counters_open(struct vnet *nic)
     add_rx_drops(nic);
     add_tx(nic);
     add_resets(nic);
+    add_ctrl(nic);
     add(nic, "vnet_irqs_total", "Interrupts of this NIC", &nic->irqs);
     add_gauge(nic, "vnet_queues_broken", "Queues on which the device lied", queues_broken);
 }

@@ -23,7 +23,7 @@ struct nic {
 struct probe {
     struct netdev **out;
     size_t count, max;
-    const struct opt_vnet *opt;
+    const struct options *opt;
 };
 
 static struct nic nics[OPT_NICS_MAX];
@@ -83,7 +83,8 @@ static void add(struct probe *p, struct nic *n, struct virtio_dev *dev)
     n->dev = dev;
     memset(&n->vnet, 0, sizeof(n->vnet));
     snprintf(n->vnet.net.name, sizeof(n->vnet.net.name), "net%u", (unsigned)p->count);
-    const int err = start(n, p->opt);
+    n->vnet.net.vlan_id = p->opt->nic[p->count].vlan;
+    const int err = start(n, &p->opt->vnet);
     if (err) {
         log_error("vnet", "%s: can't be started: %s", dev->where, strerror(-err));
         dev->transport->close(dev);
@@ -124,7 +125,7 @@ static void look_at(struct probe *p, const struct virtio_mmio_place *place)
         add(p, n, &n->mmio.dev);
 }
 
-size_t vnet_probe_all(struct netdev **out, size_t max, const struct opt_vnet *opt,
+size_t vnet_probe_all(struct netdev **out, size_t max, const struct options *opt,
                       const struct vnet_buses *buses)
 {
     struct probe p = {.out = out, .max = max, .opt = opt};

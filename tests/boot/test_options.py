@@ -93,7 +93,8 @@ def test_log_says_how_much_is_written(boot, level, seen):
 
 
 FEATURES = {"mrg": "mrg", "event_idx": "event_idx", "indirect": "indirect", "status": "status", "csum": "csum",
-            "guest_csum": "guest_csum"}
+            "guest_csum": "guest_csum",
+            "ctrl": "ctrl", "ctrl_rx": "ctrl_rx_extra", "ctrl_mac": "ctrl_mac", "announce": "announce"}
 
 
 @pytest.mark.parametrize("option, word", FEATURES.items())
@@ -101,12 +102,12 @@ def test_a_feature_switched_off_is_not_negotiated(boot, net, option, word):
     normal = boot("iperf", net)
     normal.ready()
     normal.stop()
-    assert re.search(rf": .*\b{word}\b", normal.lines(r"\] info vnet: net0: ")[0])
+    assert re.search(rf": .*\b{word}\b", normal.lines(r"net0: negotiated: ")[0])
 
     guest = boot("iperf", net, append=f"ip=10.99.0.2/24 vnet.{option}=off")
     guest.ready()
 
-    assert not re.search(rf": .*\s{word}\b", guest.lines(r"\] info vnet: net0: ")[0])
+    assert not re.search(rf": .*\s{word}\b", guest.lines(r"net0: negotiated: ")[0])
     assert net.ping(count=3, size=1400) == 3
 
 

@@ -11,10 +11,10 @@ DEVICES = {"modern": "disable-legacy=on", "legacy": "disable-modern=on", "transi
 
 
 def negotiated(guest):
-    """{"transport":, "rx":, "tx":, "features": {…}} from the NIC's line on the console."""
-    line = guest.lines(r"\] info vnet: net0: .* virtio ")[0]
-    found = re.search(r"virtio ([\w ]+), .*rx (\d+) tx (\d+), .*: (.*)$", line)
-    return {"transport": found[1], "rx": int(found[2]), "tx": int(found[3]), "features": set(found[4].split())}
+    """{"transport":, "rx":, "tx":, "features": {…}} from the NIC's lines on the console."""
+    found = re.search(r"net0: .* virtio ([\w ]+), .*rx (\d+) tx (\d+), ", guest.console())
+    features = re.search(r"net0: negotiated: (.*)$", guest.console(), re.M)
+    return {"transport": found[1], "rx": int(found[2]), "tx": int(found[3]), "features": set(features[1].split())}
 
 
 def size_by_the_device(guest, queue):

@@ -87,7 +87,18 @@ static void tick(struct netdev *dev)
     fake_of(dev)->ticks++;
 }
 
-static const struct netdev_ops ops = {poll, send, flush, arm, disarm, tick};
+static void set_filter(struct netdev *dev, const struct netdev_filter *filter)
+{
+    struct fake_netdev *nic = fake_of(dev);
+
+    ASSERT(filter->group_count <= NETDEV_GROUPS_MAX);
+    nic->filters++;
+    nic->filter = *filter;
+    memcpy(nic->groups, filter->groups, filter->group_count * sizeof(*filter->groups));
+    nic->filter.groups = nic->groups;
+}
+
+static const struct netdev_ops ops = {poll, send, flush, arm, disarm, tick, set_filter};
 
 void fake_netdev_init(struct fake_netdev *nic)
 {

@@ -32,6 +32,9 @@ struct fake_netdev {
     int send_error; /* what send() returns, when not 0 */
     size_t flushes, ticks, arms, disarms;
     bool work_when_armed; /* what arm() answers */
+    size_t filters;       /* set_filter() calls, and the last one's words */
+    struct netdev_filter filter;
+    uint8_t groups[NETDEV_GROUPS_MAX][6];
 };
 
 /* MAC 52:54:00:12:34:56, MTU 1500, link up, room for 256 frames, no offloads. */

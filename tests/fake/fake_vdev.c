@@ -62,6 +62,8 @@ static void reset(struct fake_vdev *v)
     v->status = 0;
     v->features = 0;
     v->lost = false;
+    v->ctrl.count = 0;
+    v->ctrl.pairs = 1;
     for (unsigned i = 0; i < FAKE_QUEUES; i++) {
         const uint16_t offered = v->queue[i].offered_size;
         v->queue[i] = (struct fake_queue){.offered_size = offered};

@@ -35,6 +35,10 @@ enum fake_fault {
     FAKE_NUM_BUFFERS_HUGE,
     FAKE_NUM_BUFFERS_ONE_MORE, /* a piece is missing */
     FAKE_LATER_PIECE_EMPTY,
+    /* told by fake_ctrl_work() */
+    FAKE_CTRL_ACK_UNWRITTEN, /* the command comes back, its answer was never written */
+    FAKE_CTRL_ACK_ALL_ONES,
+    FAKE_CTRL_NEVER, /* the command is kept for good */
     /* told by the transport */
     FAKE_QUEUE_SIZE_ZERO,
     FAKE_QUEUE_SIZE_ODD,
@@ -48,7 +52,7 @@ enum fake_fault {
     FAKE_FAULT_COUNT
 };
 
-enum { FAKE_QUEUES = 3, FAKE_CHAIN_MAX = 128, FAKE_CONFIG_BYTES = 64, FAKE_FRAME_MAX = 70000 };
+enum { FAKE_QUEUES = 5, FAKE_CHAIN_MAX = 128, FAKE_CONFIG_BYTES = 64, FAKE_FRAME_MAX = 70000 };
 
 struct fake_queue {
     uint16_t offered_size; /* what the device says it can */
@@ -63,6 +67,22 @@ struct fake_queue {
     bool no_notify;   /* the device doesn't want kicks (flags or event) */
     unsigned kicks, irqs;
     unsigned in_flight; /* popped, not pushed */
+};
+
+/* What the control queue was told since the last reset, and how it answers. */
+enum { FAKE_CTRL_LOG = 64, FAKE_CTRL_DATA = 512, FAKE_CTRL_REFUSALS = 8 };
+struct fake_ctrl {
+    struct fake_ctrl_cmd {
+        uint8_t class, command;
+        size_t len;
+        uint8_t data[FAKE_CTRL_DATA];
+    } log[FAKE_CTRL_LOG];
+    unsigned count;
+    uint16_t pairs; /* 1 after a reset */
+    struct {
+        uint8_t class, command;
+    } refuse[FAKE_CTRL_REFUSALS]; /* answered with an error; stays over a reset */
+    unsigned refuse_count;
 };
 
 struct fake_vdev {
@@ -86,6 +106,8 @@ struct fake_vdev {
     enum fake_fault fault;
     unsigned fault_after; /* honest completions before the lie */
     bool fault_told;
+
+    struct fake_ctrl ctrl;
 
     unsigned violations;
     const char *violation;
@@ -157,6 +179,19 @@ void fake_net_read(struct fake_vdev *v, const struct fake_chain *chain, fake_net
 
 /* Somebody resets the device behind the driver's back: it knows nothing any more. */
 void fake_lose_state(struct fake_vdev *v);
+
+/* The control queue's number (§5.1.2). */
+uint16_t fake_ctrl_queue(const struct fake_vdev *v);
+
+/* Take and answer the commands that wait. Returns their number; they are in ctrl.log. */
+unsigned fake_ctrl_work(struct fake_vdev *v);
+
+/* From now on this command is answered with an error. */
+void fake_ctrl_refuse(struct fake_vdev *v, uint8_t class, uint8_t command);
+
+/* The last such command in the log, or NULL. */
+const struct fake_ctrl_cmd *fake_ctrl_find(const struct fake_vdev *v, uint8_t class,
+                                           uint8_t command);
 
 /* For the fake's own parts: true once, when this lie is due; and a driver's fault seen. */
 bool fake_lie(struct fake_vdev *v, enum fake_fault fault);

@@ -127,8 +127,17 @@ bool fake_net_receive(struct fake_vdev *v, const void *frame, size_t len,
     return true;
 }
 
+/* Bytes up to the payload of a TCP frame, as its own header says. */
+static size_t tcp_headers(const struct virtio_net_hdr *h, const uint8_t *frame, size_t frame_len)
+{
+    const size_t at = (size_t)le16_get(h->csum_start) + 12;
+
+    return at < frame_len ? (size_t)le16_get(h->csum_start) + (size_t)(frame[at] >> 4) * 4 : 0;
+}
+
 /* What §5.1.6.2 asks of a driver that sends. */
-static void check_tx_hdr(struct fake_vdev *v, const struct virtio_net_hdr *h, size_t frame_len)
+static void check_tx_hdr(struct fake_vdev *v, const struct virtio_net_hdr *h, const uint8_t *frame,
+                         size_t frame_len)
 {
     const uint8_t gso = h->gso_type & (uint8_t)~VNET_GSO_ECN;
     const unsigned start = le16_get(h->csum_start), offset = le16_get(h->csum_offset);
@@ -153,6 +162,9 @@ static void check_tx_hdr(struct fake_vdev *v, const struct virtio_net_hdr *h, si
         fake_violation(v, "the ECN bit without HOST_ECN (§5.1.6.2.1)");
     if (gso != VNET_GSO_NONE && le16_get(h->hdr_len) < 14 + 20 + 20)
         fake_violation(v, "hdr_len smaller than the headers (§5.1.6.2.1)");
+    if (gso != VNET_GSO_NONE && fake_has(v, VNET_F_GUEST_HDRLEN) &&
+        le16_get(h->hdr_len) != tcp_headers(h, frame, frame_len))
+        fake_violation(v, "hdr_len isn't exact, though GUEST_HDRLEN was negotiated (§5.1.6.2.1)");
 }
 
 void fake_net_read(struct fake_vdev *v, const struct fake_chain *c, fake_net_sink *sink, void *arg)
@@ -174,7 +186,7 @@ void fake_net_read(struct fake_vdev *v, const struct fake_chain *c, fake_net_sin
         len += c->iov[i].len;
     }
     memcpy(&h, packet, hdr_len);
-    check_tx_hdr(v, &h, len - hdr_len);
+    check_tx_hdr(v, &h, packet + hdr_len, len - hdr_len);
     if (!sink)
         return;
     const struct fake_net_hdr out = {h.flags,

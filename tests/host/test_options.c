@@ -313,11 +313,26 @@ static void every_choice_reaches_its_member(void **state)
 
 static void every_feature_can_be_switched(void **state)
 {
-    static const char *const names[OPT_F_COUNT] = {
-        [OPT_F_MRG] = "mrg",           [OPT_F_CSUM] = "csum",     [OPT_F_GUEST_CSUM] = "guest_csum",
-        [OPT_F_TSO] = "tso",           [OPT_F_LRO] = "lro",       [OPT_F_EVENT_IDX] = "event_idx",
-        [OPT_F_INDIRECT] = "indirect", [OPT_F_PACKED] = "packed", [OPT_F_MQ] = "mq",
-        [OPT_F_MTU] = "mtu",           [OPT_F_STATUS] = "status"};
+    static const char *const names[OPT_F_COUNT] = {[OPT_F_MRG] = "mrg",
+                                                   [OPT_F_CSUM] = "csum",
+                                                   [OPT_F_GUEST_CSUM] = "guest_csum",
+                                                   [OPT_F_TSO] = "tso",
+                                                   [OPT_F_LRO] = "lro",
+                                                   [OPT_F_EVENT_IDX] = "event_idx",
+                                                   [OPT_F_INDIRECT] = "indirect",
+                                                   [OPT_F_PACKED] = "packed",
+                                                   [OPT_F_MQ] = "mq",
+                                                   [OPT_F_MTU] = "mtu",
+                                                   [OPT_F_STATUS] = "status",
+                                                   [OPT_F_SPEED] = "speed",
+                                                   [OPT_F_HDRLEN] = "hdrlen",
+                                                   [OPT_F_CTRL] = "ctrl",
+                                                   [OPT_F_CTRL_RX] = "ctrl_rx",
+                                                   [OPT_F_CTRL_VLAN] = "ctrl_vlan",
+                                                   [OPT_F_CTRL_MAC] = "ctrl_mac",
+                                                   [OPT_F_ANNOUNCE] = "announce",
+                                                   [OPT_F_OFFLOADS] = "guest_offloads",
+                                                   [OPT_F_NOTF_COAL] = "notf_coal"};
 
     (void)state;
     for (size_t f = 0; f < OPT_F_COUNT; f++) {
@@ -332,6 +347,22 @@ static void every_feature_can_be_switched(void **state)
         snprintf(line, sizeof(line), "vnet.%s=1", names[f]);
         is_refused(line);
     }
+}
+
+static void a_vlan_is_a_number_that_ieee_802_1q_lets_be_one(void **state)
+{
+    static const char *const bad[] = {"vlan=0",  "vlan=4095", "vlan=99999999999", "vlan=-1",
+                                      "vlan=5x", "vlan=",     "vlan=on"};
+
+    (void)state;
+    parses_quietly("");
+    assert_int_equal(opt.nic[0].vlan, 0);
+    parses_quietly("vlan=5 net1.vlan=4094 net2.vlan=off");
+    assert_int_equal(opt.nic[0].vlan, 5);
+    assert_int_equal(opt.nic[1].vlan, 4094);
+    assert_int_equal(opt.nic[2].vlan, 0);
+    for (size_t i = 0; i < ARRAY_COUNT(bad); i++)
+        is_refused(bad[i]);
 }
 
 static void rxbuf_takes_words_and_bytes_in_range(void **state)
@@ -653,6 +684,7 @@ int main(void)
         cmocka_unit_test(hostnames_follow_rfc_1123),
         cmocka_unit_test(every_choice_reaches_its_member),
         cmocka_unit_test(every_feature_can_be_switched),
+        cmocka_unit_test(a_vlan_is_a_number_that_ieee_802_1q_lets_be_one),
         cmocka_unit_test(rxbuf_takes_words_and_bytes_in_range),
         cmocka_unit_test(all_bad_values_are_reported_and_good_ones_kept),
         cmocka_unit_test(a_key_without_a_value_is_a_bad_value),

@@ -400,7 +400,7 @@ static void exchange(struct netdev *net, struct fake_mmio *m)
 
 static void nics_are_found_in_the_lists_order_and_share_a_line(void **state)
 {
-    static const struct opt_vnet opt;
+    static struct options opt;
     (void)state;
     for (uint32_t version = 1; version <= 2; version++) {
         start_machine();
@@ -424,7 +424,7 @@ static void nics_are_found_in_the_lists_order_and_share_a_line(void **state)
 
 static void a_nic_without_an_interrupt_is_polled(void **state)
 {
-    static const struct opt_vnet opt;
+    static struct options opt;
     (void)state;
     start_machine();
     fake_mmio_init(fake, 0, 2, net_features, SIZE);

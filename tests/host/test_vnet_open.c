@@ -50,6 +50,13 @@ static void nothing_is_accepted_that_is_not_implemented(void **state)
         VNET_F_GUEST_TSO6,
         VNET_F_GUEST_ECN,
         VNET_F_ACCESS_PLATFORM,
+        VNET_F_SPEED_DUPLEX,
+        VNET_F_GUEST_HDRLEN,
+        VNET_F_CTRL_VQ,
+        VNET_F_CTRL_RX,
+        VNET_F_CTRL_RX_EXTRA,
+        VNET_F_CTRL_MAC_ADDR,
+        VNET_F_GUEST_ANNOUNCE,
     };
     uint64_t all = 0;
 
@@ -81,6 +88,17 @@ static void a_feature_without_its_prerequisite_is_not_accepted(void **state)
         assert_true(has(VNET_F_MRG_RXBUF));
         fix_close(&fix);
     }
+    static const unsigned by_ctrl[] = {
+        VNET_F_CTRL_RX,        VNET_F_CTRL_RX_EXTRA,       VNET_F_CTRL_VLAN, VNET_F_CTRL_MAC_ADDR,
+        VNET_F_GUEST_ANNOUNCE, VNET_F_CTRL_GUEST_OFFLOADS, VNET_F_NOTF_COAL, VNET_F_MQ,
+    };
+    fix.vlan_id = 5;
+    for (size_t i = 0; i < OPT_F_COUNT; i++)
+        fix.opt.feature[i] = OPT_ON;
+    fix_open(&fix, ALL & ~BIT(VNET_F_CTRL_VQ), false, 16);
+    for (size_t i = 0; i < ARRAY_COUNT(by_ctrl); i++)
+        assert_false(has(by_ctrl[i]));
+    fix_close(&fix);
     fix_open(&fix, V1 | BIT(VNET_F_CSUM) | BIT(VNET_F_HOST_ECN), false, 16);
     assert_false(has(VNET_F_HOST_ECN));
     fix_close(&fix);
@@ -99,8 +117,14 @@ static void every_switch_turns_its_features_off(void **state)
         {OPT_F_TSO, VNET_F_HOST_TSO6},          {OPT_F_LRO, VNET_F_GUEST_TSO4},
         {OPT_F_LRO, VNET_F_GUEST_ECN},          {OPT_F_EVENT_IDX, VNET_F_EVENT_IDX},
         {OPT_F_INDIRECT, VNET_F_INDIRECT_DESC}, {OPT_F_MTU, VNET_F_MTU},
-        {OPT_F_STATUS, VNET_F_STATUS},
+        {OPT_F_STATUS, VNET_F_STATUS},          {OPT_F_SPEED, VNET_F_SPEED_DUPLEX},
+        {OPT_F_HDRLEN, VNET_F_GUEST_HDRLEN},    {OPT_F_CTRL, VNET_F_CTRL_VQ},
+        {OPT_F_CTRL, VNET_F_GUEST_ANNOUNCE},    {OPT_F_CTRL_RX, VNET_F_CTRL_RX},
+        {OPT_F_CTRL_RX, VNET_F_CTRL_RX_EXTRA},  {OPT_F_CTRL_VLAN, VNET_F_CTRL_VLAN},
+        {OPT_F_CTRL_MAC, VNET_F_CTRL_MAC_ADDR}, {OPT_F_ANNOUNCE, VNET_F_GUEST_ANNOUNCE},
     };
+
+    fix.vlan_id = 5;
 
     for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
         memset(&fix.opt, 0, sizeof(fix.opt));
@@ -112,6 +136,31 @@ static void every_switch_turns_its_features_off(void **state)
         assert_false(has(cases[i].bit));
         fix_close(&fix);
     }
+}
+
+static void some_features_are_accepted_only_when_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        enum opt_feature option;
+        unsigned bit;
+    } cases[] = {{OPT_F_MQ, VNET_F_MQ},
+                 {OPT_F_OFFLOADS, VNET_F_CTRL_GUEST_OFFLOADS},
+                 {OPT_F_NOTF_COAL, VNET_F_NOTF_COAL}};
+
+    for (size_t i = 0; i < ARRAY_COUNT(cases); i++) {
+        memset(&fix.opt, 0, sizeof(fix.opt));
+        fix_open(&fix, ALL, false, 16);
+        assert_false(has(cases[i].bit));
+        fix_close(&fix);
+        fix.opt.feature[cases[i].option] = OPT_ON;
+        fix_open(&fix, ALL, false, 16);
+        assert_true(has(cases[i].bit));
+        fix_close(&fix);
+    }
+    fix_open(&fix, ALL, false, 16);
+    assert_false(has(VNET_F_CTRL_VLAN)); /* it would drop every tagged frame */
+    fix_close(&fix);
 }
 
 /* A4: 12 bytes whenever VERSION_1 or MRG_RXBUF, else 10. */
@@ -143,8 +192,8 @@ static void one_line_tells_what_was_negotiated(void **state)
     fix_open(&fix, ALL, false, 16);
     assert_true(net_env_logged("net0: fake virtio modern, intx, rx 16 tx 16, "
                                "mac 52:54:00:12:34:56, mtu 1500"));
-    assert_true(net_env_logged("version_1"));
-    assert_true(net_env_logged(" lro4 lro6 lro_ecn\n"));
+    assert_true(net_env_logged("net0: negotiated: version_1 "));
+    assert_true(net_env_logged(" lro4 lro6 lro_ecn speed "));
     assert_int_equal(net_env_errors(), 0);
     fix_close(&fix);
 }
@@ -408,6 +457,7 @@ int main(void)
         T(nothing_is_accepted_that_is_not_implemented),
         T(a_feature_without_its_prerequisite_is_not_accepted),
         T(every_switch_turns_its_features_off),
+        T(some_features_are_accepted_only_when_asked_for),
         T(the_header_is_12_bytes_with_version_1_or_merging),
         T(one_line_tells_what_was_negotiated),
         T(facts_about_offloads_are_told_to_the_stack),

@@ -23,7 +23,7 @@ static struct fake_pci machine;
 static struct fake_vpci fakes[NICS];
 static struct netdev *nics[NICS];
 static size_t nic_count;
-static const struct opt_vnet options;
+static struct options options;
 static const struct vnet_buses buses = {.pci = &pci_ports};
 static unsigned sent;
 

@@ -40,6 +40,11 @@ static void on_room(void *stack)
         fix->in_room(fix);
 }
 
+static void on_announce(void *stack)
+{
+    ((struct vnet_fixture *)stack)->announce_calls++;
+}
+
 static void on_irq(void *arg, uint16_t queue_idx)
 {
     (void)queue_idx;
@@ -52,8 +57,8 @@ void fix_prepare(struct vnet_fixture *fix, uint64_t offered, bool legacy, uint16
     fake_vdev_init(&fix->fake, offered, size, legacy);
     fix->fake.irq = on_irq;
     fix->fake.irq_arg = &fix->nic;
-    fix->nic = (struct vnet){.net = {.name = "net0"}};
-    fix->sent_count = fix->room_calls = 0;
+    fix->nic = (struct vnet){.net = {.name = "net0", .vlan_id = fix->vlan_id}};
+    fix->sent_count = fix->room_calls = fix->announce_calls = 0;
 }
 
 int fix_start(struct vnet_fixture *fix)
@@ -66,6 +71,7 @@ int fix_start(struct vnet_fixture *fix)
     fix->nic.net.stack = fix;
     fix->nic.net.on_sent = on_sent;
     fix->nic.net.on_room = on_room;
+    fix->nic.net.on_announce = on_announce;
     return err;
 }
 
@@ -93,6 +99,7 @@ void fix_check(const struct vnet_fixture *fix)
 {
     check_queue(&fix->nic.rx.vq);
     check_queue(&fix->nic.tx.vq);
+    check_queue(&fix->nic.ctrl.vq);
     if (fix->fake.violations)
         fail_msg("driver: %s", fix->fake.violation);
 }

@@ -26,10 +26,11 @@ struct vnet_fixture {
     struct vnet nic;
     struct opt_vnet opt; /* set before fix_open() */
     size_t pages;        /* likewise; 0 = FIX_PAGES */
+    uint16_t vlan_id;    /* likewise */
 
     void *sent[FIX_SENT_MAX]; /* cookies, in order */
     unsigned sent_count;
-    unsigned room_calls;
+    unsigned room_calls, announce_calls;
     void (*in_room)(struct vnet_fixture *fix); /* called from on_room(), if set */
 };
 
