@@ -1,6 +1,5 @@
 #include "lib/image_end.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/console.h"
@@ -16,22 +15,6 @@ static const char *decimal(uint8_t v, char out[4])
         v /= 10;
     } while (v != 0);
     return p;
-}
-
-static void (*farewell)(void);
-
-void image_set_farewell(void (*fn)(void))
-{
-    farewell = fn;
-}
-
-void image_farewell(void)
-{
-    void (*const fn)(void) = farewell;
-
-    farewell = NULL; /* whoever ends within it doesn't come back here */
-    if (fn)
-        fn();
 }
 
 void image_end(int status)
