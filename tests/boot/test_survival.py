@@ -218,7 +218,7 @@ def test_a_nic_that_is_unplugged_leaves_the_others_alone(boot, net, device):
     ("pc", [], "id=nic"),
     ("q35", ["-device", "pcie-root-port,id=rp0,chassis=1,slot=1"], "id=nic,bus=rp0")])
 def test_a_wish_to_unplug_is_not_heard_and_does_no_harm(boot, net, machine, buses, device):
-    """docs/decisions/0008: QEMU asks by ACPI or by the slot's button; nobody here listens, so the NIC stays."""
+    """docs/decisions/0009: QEMU asks by ACPI or by the slot's button; nobody here listens, so the NIC stays."""
     guest = boot("iperf", net, machine=machine, buses=buses, device=device)
     guest.ready()
     guest.qmp("device_del", id="nic")
