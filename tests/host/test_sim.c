@@ -30,6 +30,8 @@ enum {
     PATIENCE_STEPS = 15 * 60 * 2000, /* a quarter of an hour: TCP's RTO doubles at every loss */
     WIRE_MAX = 256,
     SERVER_PORT = 7,
+    IP_AT = 14,
+    TCP_AT = 34,
     STREAM_BYTES = 300000,
     RUNS = 8,
     FAULTS = 40,
@@ -69,6 +71,7 @@ struct host {
 static struct host hosts[2];
 static uint32_t step;
 static unsigned loss_percent;
+static uint64_t large_frames;
 
 static void drop(struct flying *f)
 {
@@ -89,6 +92,66 @@ static void complete(struct flying *f)
     f->hdr = (struct fake_net_hdr){0};
 }
 
+static uint16_t get16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static void put16(uint8_t *p, unsigned v)
+{
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)v;
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+    return (uint32_t)get16(p) << 16 | get16(p + 2);
+}
+
+/* Both checksums of an IPv4 TCP segment, from nothing. */
+static void put_sums(uint8_t *frame, size_t len)
+{
+    uint8_t *const ip = frame + IP_AT, *const tcp = frame + TCP_AT;
+    uint8_t pseudo[12] = {0};
+    uint32_t sum;
+
+    put16(ip + 10, 0);
+    const uint16_t ip_sum = (uint16_t)~csum_lwip(ip, 20);
+    memcpy(ip + 10, &ip_sum, 2);
+    memcpy(pseudo, ip + 12, 8);
+    pseudo[9] = 6;
+    put16(pseudo + 10, (unsigned)(len - TCP_AT));
+    put16(tcp + 16, 0);
+    sum = (uint32_t)csum_lwip(pseudo, 12) + csum_lwip(tcp, (int)(len - TCP_AT));
+    sum = (sum & 0xffff) + (sum >> 16);
+    const uint16_t tcp_sum = (uint16_t)~sum;
+    memcpy(tcp + 16, &tcp_sum, 2);
+}
+
+/* What a host does for a guest that takes no large frames: cut it into segments. */
+static void receive_cut(struct host *to, const struct flying *f)
+{
+    static uint8_t part[2048];
+    const size_t head = TCP_AT + (size_t)(f->bytes[TCP_AT + 12] >> 4) * 4;
+
+    assert_true(f->hdr.gso_size > 0 && head + f->hdr.gso_size <= sizeof(part));
+    for (size_t at = head; at < f->len; at += f->hdr.gso_size) {
+        const bool last = at + f->hdr.gso_size >= f->len;
+        const size_t payload = last ? f->len - at : f->hdr.gso_size;
+        const uint32_t seq = get32(f->bytes + TCP_AT + 4) + (uint32_t)(at - head);
+
+        memcpy(part, f->bytes, head);
+        memcpy(part + head, f->bytes + at, payload);
+        put16(part + IP_AT + 2, (unsigned)(head - IP_AT + payload));
+        put16(part + TCP_AT + 4, seq >> 16);
+        put16(part + TCP_AT + 6, seq & 0xffff);
+        if (!last)
+            part[TCP_AT + 13] &= (uint8_t)~9u; /* FIN and PSH are the last one's */
+        put_sums(part, head + payload);
+        fake_net_receive(&to->fake, part, head + payload, NULL);
+    }
+}
+
 static void put_on_wire(struct host *to, const struct fake_net_hdr *hdr, const uint8_t *frame,
                         size_t len)
 {
@@ -107,7 +170,8 @@ static void sink(void *arg, const struct fake_net_hdr *hdr, const uint8_t *frame
 {
     struct host *from = arg, *to = from == &hosts[0] ? &hosts[1] : &hosts[0];
 
-    assert_int_equal(hdr->gso_type, VNET_GSO_NONE); /* not offered */
+    assert_true(hdr->gso_type == VNET_GSO_NONE || hdr->gso_type == VNET_GSO_TCPV4);
+    large_frames += hdr->gso_type != VNET_GSO_NONE;
     if (chance(100) < loss_percent)
         return;
     put_on_wire(to, hdr, frame, len);
@@ -121,6 +185,17 @@ static bool works(const struct host *h)
            !(h->fake.status & VIRTIO_S_NEEDS_RESET);
 }
 
+static void receive(struct host *h, struct flying *f)
+{
+    if (f->hdr.gso_type != VNET_GSO_NONE && !fake_has(&h->fake, VNET_F_GUEST_TSO4)) {
+        receive_cut(h, f);
+        return;
+    }
+    if (!fake_has(&h->fake, VNET_F_GUEST_CSUM))
+        complete(f);
+    fake_net_receive(&h->fake, f->bytes, f->len, &f->hdr);
+}
+
 static void device_turn(struct host *h)
 {
     if (works(h))
@@ -129,11 +204,8 @@ static void device_turn(struct host *h)
         struct flying *f = &h->to[i];
         if (!f->bytes || f->due > step)
             continue;
-        if (works(h)) {
-            if (!fake_has(&h->fake, VNET_F_GUEST_CSUM))
-                complete(f);
-            fake_net_receive(&h->fake, f->bytes, f->len, &f->hdr);
-        }
+        if (works(h))
+            receive(h, f);
         drop(f);
     }
 }
@@ -175,7 +247,8 @@ static void ask_for_reset(struct host *h)
 
 static void misbehave(struct host *h)
 {
-    const uint64_t offload = BIT(VNET_F_CSUM) | BIT(VNET_F_GUEST_CSUM);
+    static const uint64_t offload[] = {BIT(VNET_F_CSUM) | BIT(VNET_F_GUEST_CSUM),
+                                       BIT(VNET_F_HOST_TSO4) | BIT(VNET_F_GUEST_TSO4), 0};
     static const uint64_t missing[] = {BIT(VNET_F_EVENT_IDX), BIT(VNET_F_MRG_RXBUF),
                                        BIT(VNET_F_INDIRECT_DESC), 0};
 
@@ -190,8 +263,8 @@ static void misbehave(struct host *h)
         fake_lose_state(&h->fake);
         break;
     case 2:
-        h->fake.dev.offered =
-            h->offers & ~(offload * chance(2)) & ~missing[chance(ARRAY_COUNT(missing))];
+        h->fake.dev.offered = h->offers & ~offload[chance(ARRAY_COUNT(offload))] &
+                              ~missing[chance(ARRAY_COUNT(missing))];
         for (unsigned q = 0; q < 2; q++)
             h->fake.queue[q].offered_size = (uint16_t)(4u << chance(6));
         ask_for_reset(h);
@@ -337,7 +410,7 @@ static void open_host(unsigned n)
 
     h->offers = BIT(VNET_F_VERSION_1) | BIT(VNET_F_MAC) | BIT(VNET_F_CSUM) |
                 BIT(VNET_F_GUEST_CSUM) | BIT(VNET_F_MRG_RXBUF) | BIT(VNET_F_EVENT_IDX) |
-                BIT(VNET_F_INDIRECT_DESC);
+                BIT(VNET_F_INDIRECT_DESC) | BIT(VNET_F_HOST_TSO4) | BIT(VNET_F_GUEST_TSO4);
     fake_vdev_init(&h->fake, h->offers, 64, false);
     h->fake.config[5] = (uint8_t)(0x10 + n);
     h->nic = (struct vnet){.net = {.name = "net0"}};
@@ -448,6 +521,7 @@ static void run(uint64_t seed)
     end_connections();
     if (!hosts[0].nic.net.broken && !hosts[1].nic.net.broken)
         assert_true(resets(&hosts[0].nic.recover) + resets(&hosts[1].nic.recover) > FAULTS / 8);
+    assert_true(large_frames > 0);
     printf("seed %llu: %u ms, %llu and %llu resets, %llu attempts failed\n",
            (unsigned long long)seed, step * STEP_US / 1000,
            (unsigned long long)resets(&hosts[0].nic.recover),
