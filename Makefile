@@ -291,6 +291,9 @@ test: $(TEST_NEEDS) $(HOST_PROGRAMS) ## everything: host tests, tests of the bui
 test-host: $(HOST_PROGRAMS) ## modules on the host, gcc and clang, ASan + UBSan; fuzz corpora
 	@$(RUN_TESTS) $(HOST_RUNS)
 
+sim: $(B)/host-gcc/test_sim ## the whole stack over two fake devices and a bad wire, eight runs from SEED=n on
+	@$(if $(SEED),RINGLET_SEED=$(SEED)) $<
+
 test-build: $(TEST_NEEDS) ## tests of the build itself: set-up, pins, reproducibility
 	@$(RUN_TESTS) --pytest tests/build
 
@@ -398,5 +401,5 @@ help: ## this list
 	@sed -nE 's/^([a-z][a-z-]*):.*## (.*)/\1|\2/p' Makefile sdk/sdk.mk | awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 FORCE:
-.PHONY: all deps run iso docs test test-host test-build test-boot soak bench bench-quick fuzz cover ci clean distclean help \
+.PHONY: all deps run iso docs test test-host sim test-build test-boot soak bench bench-quick fuzz cover ci clean distclean help \
   lint lint-format lint-layers lint-lies lint-shell lint-tidy lint-cppcheck lint-analyzer FORCE
