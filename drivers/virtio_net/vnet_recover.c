@@ -18,11 +18,17 @@ static const struct {
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
+static void link_down(struct vnet *nic)
+{
+    nic->net.link_changes += nic->net.link_up;
+    nic->net.link_up = false;
+}
+
 static void die(struct vnet *nic)
 {
     nic->recover.life = VNET_DEAD;
     nic->net.broken = true;
-    nic->net.link_up = false;
+    link_down(nic);
     vnet_let_go(nic);
 }
 
@@ -64,7 +70,7 @@ static void failed(struct vnet *nic, const char *why)
     struct vnet_recover *r = &nic->recover;
 
     r->failures++;
-    nic->net.link_up = false;
+    link_down(nic);
     if (r->in_a_row >= VNET_RESETS_MAX) {
         give_up(nic);
         return;

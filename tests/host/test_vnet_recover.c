@@ -223,6 +223,7 @@ static void a_first_attempt_that_fails_takes_the_link_down_until_one_succeeds(vo
     assert_int_equal(recovery()->life, VNET_WAITING);
     assert_int_equal(recovery()->failures, 1);
     assert_false(fix.nic.net.link_up);
+    assert_int_equal(fix.nic.net.link_changes, 1);
     assert_false(fix.nic.net.broken);
     assert_int_equal(fix_send(&fix, bytes, 60, bytes), -EAGAIN);
     assert_int_equal(held(), 0);
