@@ -283,7 +283,7 @@ HOST_PROGRAMS := $(TESTS:%=$(B)/host-gcc/%) $(TESTS:%=$(B)/host-clang/%) $(FUZZE
 HOST_RUNS     := $(TESTS:%=$(B)/host-gcc/%) $(TESTS:%=$(B)/host-clang/%) \
                  $(foreach f,$(FUZZERS),"$(B)/host-gcc/$f tests/fuzz/corpus/$(f:fuzz_%=%)")
 RUN_TESTS     := RINGLET_BUILD=$(abspath $(B)) RINGLET_DEPS=$(abspath $(DEPS)) $(PYTHON) tools/run_tests.py --junit $(B)/results
-TEST_NEEDS    := $(call setup,test) all $(TEST_APPS:%=$(B)/test/%.elf) $(B)/iperf.iso
+TEST_NEEDS    := $(call setup,test) all $(TEST_APPS:%=$(B)/test/%.elf) $(B)/iperf.iso $(B)/insn_plugin.so
 
 test: $(TEST_NEEDS) $(HOST_PROGRAMS) ## everything: host tests, tests of the build, boot tests
 	@$(RUN_TESTS) $(HOST_RUNS) --pytest tests/build tests/boot
