@@ -279,7 +279,10 @@ int sock_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 
     if (err)
         return err;
-    err = value && len ? get(s, level, name, value, len) : -EFAULT;
+    if (!value || !len)
+        err = -EFAULT;
+    else
+        err = (int)*len < 0 ? -EINVAL : get(s, level, name, value, len);
     (void)file_put(&s->file);
     return err;
 }

@@ -36,13 +36,24 @@ static bool is_own(const char *name, size_t len)
     return false;
 }
 
+/* .git and .htpasswd are not for visitors; /.well-known/ is (RFC 8615). */
+static bool is_hidden(const char *path)
+{
+    static const char public[] = "/.well-known";
+    const size_t len = sizeof(public) - 1;
+
+    if (strncmp(path, public, len) == 0 && (path[len] == '/' || !path[len]))
+        path += len;
+    return strstr(path, "/.") != NULL;
+}
+
 enum site_kind site_open(const char *path, struct site_file *out)
 {
     char full[FULL_PATH_MAX];
     struct file *file;
     struct stat st;
 
-    if (!*root && is_own(path + 1, strcspn(path + 1, "/")))
+    if (is_hidden(path) || (!*root && is_own(path + 1, strcspn(path + 1, "/"))))
         return SITE_NOTHING;
     if (!full_path(path, full) || vfs_stat(NULL, full, true, &st))
         return SITE_NOTHING;

@@ -23,8 +23,8 @@ void site_set_root(const char *folder);
 bool site_is_empty(void);
 
 /*
- * Look up a cleaned path (message.h). SITE_FILE fills *out. What isn't in a module (/tmp, /dev) isn't served, and neither is the
- * folder of raw modules unless it is the root.
+ * Look up a cleaned path (message.h). SITE_FILE fills *out. What isn't in a module (/tmp, /dev) isn't served, nor is the
+ * folder of raw modules unless it is the root, nor what lies behind a name that begins with a dot, except /.well-known.
  */
 enum site_kind site_open(const char *path, struct site_file *out);
 

@@ -26,6 +26,9 @@ def archive(tmp_path_factory):
     (folder / "style.css.gz").write_bytes(gzip.compress(b"body{}\n"))
     (folder / "big.bin").write_bytes(BIG)
     (folder / "sub/a <b> & c.html").write_text("odd\n")
+    for hidden in (".git/config", "sub/.secret", ".well-known/acme"):
+        (folder / hidden).parent.mkdir(exist_ok=True)
+        (folder / hidden).write_text("hidden\n")
     (folder / "link.txt").symlink_to("a.txt")
     (folder / "out").symlink_to("/../../../etc")
     path = folder.parent / f"{folder.name}.tar"
@@ -38,6 +41,13 @@ def server(boot, net, archive):
     guest = boot("http", net, mem=64, qemu=["-initrd", archive])
     guest.ready()
     return guest
+
+
+def test_hidden_names_are_neither_listed_nor_served(server, net):
+    for path in ("/.git/config", "/.git", "/.git/", "/sub/.secret", "/%2egit/config"):
+        assert get(net, path)[0] == 404, path
+    assert get(net, "/.well-known/acme")[::2] == (200, b"hidden\n")
+    assert b".secret" not in get(net, "/sub/")[2]
 
 
 def exchange(net, request, timeout=10, finish=True):

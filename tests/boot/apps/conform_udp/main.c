@@ -246,6 +246,17 @@ static void too_large(void)
     close(a);
 }
 
+static void bad_arguments(void)
+{
+    const int fd = udp(AF_INET);
+    int value = 0;
+    socklen_t len = (socklen_t)-1;
+
+    show("connect to nowhere", connect(fd, NULL, sizeof(struct sockaddr_in)));
+    show("option of a negative length", getsockopt(fd, SOL_SOCKET, SO_TYPE, &value, &len));
+    close(fd);
+}
+
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -256,5 +267,6 @@ int main(void)
     refused();
     names();
     too_large();
+    bad_arguments();
     return 0;
 }
