@@ -362,7 +362,7 @@ static uint64_t read_count(void *arg)
 
 void page_register_counters(void)
 {
-    static struct counter total = {.name = "pages_total",
+    static struct counter total = {.name = "pages",
                                    .help = "Pages of 4096 bytes that the allocator manages.",
                                    .type = COUNTER_GAUGE,
                                    .read = read_count,

@@ -63,7 +63,7 @@ size_t page_total_count(void); /* pages given to page_init, less the bitmap */
 typedef size_t (*page_spare_fn)(void);
 page_spare_fn page_on_shortage(page_spare_fn spare);
 
-/* Show pages_total, pages_free and page_refused_total among the counters. Call once. */
+/* Show pages, pages_free and page_refused_total among the counters. Call once. */
 void page_register_counters(void);
 
 #endif

@@ -279,6 +279,7 @@ def test_metrics_are_what_prometheus_takes(server, net):
         elif line.startswith("# TYPE "):
             name, kind = line.split()[2:]
             assert name == helped and kind in ("counter", "gauge") and name not in typed
+            assert name.endswith("_total") == (kind == "counter"), name  # as promtool wants it
             typed[name] = kind
         else:
             found = re.fullmatch(r'([a-z_][a-z0-9_]*)(\{[a-z_]+="(?:[^"\\\n]|\\["\\n])*"(?:,[a-z_]+="(?:[^"\\\n]|\\["\\n])*")*\})? \d+', line)

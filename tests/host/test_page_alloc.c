@@ -436,7 +436,7 @@ static void it_does_what_a_simple_model_does(void **state)
 static void see_counter(void *arg, const struct counter *c, uint64_t value)
 {
     uint64_t *values = arg;
-    if (strcmp(c->name, "pages_total") == 0)
+    if (strcmp(c->name, "pages") == 0)
         values[0] = value;
     if (strcmp(c->name, "pages_free") == 0)
         values[1] = value;
