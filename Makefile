@@ -348,8 +348,9 @@ lint-layers: | $(call setup,build)
 	@$(PYTHON) tools/check_layers.py
 
 lint-lies: | $(call setup,build)
-	@echo "  LINT  lies"
+	@echo "  LINT  lies, conformance"
 	@$(PYTHON) tools/check_lies.py
+	@$(PYTHON) tools/check_conformance.py
 
 lint-shell: | $(call setup,lint)
 	@echo "  LINT  shellcheck"

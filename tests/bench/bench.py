@@ -281,9 +281,11 @@ def main():
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--counts", action="store_true", help="instructions only: figures that a busy machine can give, too")
     parser.add_argument("--only", default="", help="only figures whose name holds this")
     bench = Bench(parser.parse_args())
-    bench.rates()
+    if not bench.args.counts:
+        bench.rates()
     bench.instructions()
     bench.sizes()
     bench.print()
