@@ -40,25 +40,24 @@ void vq_packed_init(struct virtqueue *vq, uint8_t *base)
 
 /* ---- post -------------------------------------------------------------------------------- */
 
-/* Take the next id and note what belongs to it. */
-static uint16_t take_id(struct virtqueue *vq, unsigned count, uint32_t in_len, void *cookie)
+/* Take the next id, and note what belongs to it. */
+static void record_chain(struct virtqueue *vq, unsigned count, uint32_t in_len, void *cookie)
 {
-    const uint16_t id = vq->free_head;
-    struct vq_chain *c = &vq->chains[id];
+    struct vq_chain *c = &vq->chains[vq->free_head];
 
     vq->free_head = c->next;
     vq->free_count = (uint16_t)(vq->free_count - count);
     c->cookie = cookie;
     c->in_len = in_len;
     c->desc_count = (uint16_t)count;
-    return id;
 }
 
 void vq_packed_post(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count,
                     unsigned count, void *cookie)
 {
     struct vq_packed_ring *r = &vq->ring;
-    struct vring_packed_desc *const head = &r->desc[r->avail_slot], *d = head;
+    struct vring_packed_desc *const head = &r->desc[r->avail_slot];
+    const uint16_t id = vq->free_head;
     uint16_t head_flags = 0;
     uint32_t in_len = 0;
 
@@ -68,10 +67,11 @@ void vq_packed_post(struct virtqueue *vq, const struct vq_seg *segs, unsigned ou
             r->avail_bits | (in ? VRING_DESC_WRITE : 0u) | (i + 1 < count ? VRING_DESC_NEXT : 0u);
 
         in_len += in ? segs[i].len : 0;
-        d = &r->desc[r->avail_slot];
+        struct vring_packed_desc *d = &r->desc[r->avail_slot];
         d->addr = le64_make(segs[i].addr);
         d->len = le32_make(segs[i].len);
-        d->id = le16_make(0);
+        /* The last one's counts (§2.8.6), but there are devices that read the first one's. */
+        d->id = le16_make(id);
         if (i == 0)
             head_flags = (uint16_t)flags;
         else
@@ -81,7 +81,7 @@ void vq_packed_post(struct virtqueue *vq, const struct vq_seg *segs, unsigned ou
             r->avail_bits ^= BOTH_BITS;
         }
     }
-    d->id = le16_make(take_id(vq, count, in_len, cookie)); /* d: the last one (§2.8.6) */
+    record_chain(vq, count, in_len, cookie);
     vq->avail_idx++;
     r->unasked += count;
     /* A: the whole chain is visible before its head becomes available (§2.8.21). */
