@@ -1,5 +1,6 @@
 /*
- * The split virtqueue: our side of one ring. See virtqueue.h; virtio 1.2 §2.7.
+ * The split virtqueue: our side of one ring. See virtqueue.h; virtio 1.2 §2.7. What both rings have in common is done
+ * here, too; where they differ, vq_packed.c is asked once RING_PACKED was accepted.
  *
  * Ordering. Four places where one side's store must be seen before another access. Each names its pair:
  *
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #include "drivers/virtio/device.h"
+#include "drivers/virtio/vq_packed.h"
 #include "lib/check.h"
 #include "lib/log.h"
 #include "lib/page_alloc.h"
@@ -27,6 +29,7 @@
 enum {
     FEATURE_INDIRECT_DESC = 28, /* §6 */
     FEATURE_EVENT_IDX = 29,
+    FEATURE_RING_PACKED = 34,
     /* Posts that may go by without a kick before vq_take() makes one: see take_more(). */
     KICK_OVERDUE = 0x4000,
 };
@@ -39,23 +42,39 @@ struct vq_plan {
     size_t tables, chains, total;
 };
 
-static struct vq_plan plan_memory(uint16_t size, bool legacy, uint16_t table_entries)
+static struct vq_plan plan_memory(const struct virtqueue *vq, bool legacy)
 {
-    struct vq_plan p = {.ring = vring_layout(size, legacy)};
+    const size_t size = vq->size;
+    struct vq_plan p = {0};
 
+    if (vq->packed)
+        p.ring.total = vring_packed_layout(vq->size).total;
+    else
+        p.ring = vring_layout(vq->size, legacy);
     p.tables = size_round_up(p.ring.total, 64);
-    p.chains = p.tables + sizeof(struct vring_desc) * size * table_entries;
+    p.chains = p.tables + sizeof(struct vring_desc) * size * vq->indirect_max;
     p.total = p.chains + sizeof(struct vq_chain) * size;
     return p;
 }
 
 /* Entries of each indirect table; 0 when none are wanted. A table may not exceed the queue (§2.7.5.3.1). */
-static uint16_t table_entries(const struct virtio_dev *dev, uint16_t size, uint16_t chain_max)
+static uint16_t table_entries(const struct virtqueue *vq, uint16_t chain_max)
 {
-    if (chain_max < 2 || !virtio_has(dev, FEATURE_INDIRECT_DESC))
+    if (chain_max < 2 || vq->packed || !virtio_has(vq->dev, FEATURE_INDIRECT_DESC))
         return 0;
-    const size_t entries = size_min(size_min(chain_max, VQ_INDIRECT_MAX), size);
+    const size_t entries = size_min(size_min(chain_max, VQ_INDIRECT_MAX), vq->size);
     return entries < 2 ? 0 : (uint16_t)entries;
+}
+
+static void lay_out_split(struct virtqueue *vq, const struct vq_plan *p, uint8_t *base)
+{
+    vq->desc = (struct vring_desc *)(void *)base;
+    vq->avail = (struct vring_avail *)(void *)(base + p->ring.avail);
+    vq->used = (struct vring_used *)(void *)(base + p->ring.used);
+    vq->indirect_tables = vq->indirect_max ? (struct vring_desc *)(void *)(base + p->tables) : NULL;
+    vq->mask = (uint16_t)(vq->size - 1);
+    for (unsigned i = 0; i < vq->size; i++)
+        vq->chains[i].next = (uint16_t)((i + 1) & vq->mask);
 }
 
 static void lay_out(struct virtqueue *vq, const struct vq_plan *p)
@@ -63,14 +82,11 @@ static void lay_out(struct virtqueue *vq, const struct vq_plan *p)
     uint8_t *base = vq->mem;
 
     memset(base, 0, p->total);
-    vq->desc = (struct vring_desc *)(void *)base;
-    vq->avail = (struct vring_avail *)(void *)(base + p->ring.avail);
-    vq->used = (struct vring_used *)(void *)(base + p->ring.used);
     vq->chains = (struct vq_chain *)(void *)(base + p->chains);
-    vq->indirect_tables = vq->indirect_max ? (struct vring_desc *)(void *)(base + p->tables) : NULL;
-    vq->mask = (uint16_t)(vq->size - 1);
-    for (unsigned i = 0; i < vq->size; i++)
-        vq->chains[i].next = (uint16_t)((i + 1) & vq->mask);
+    if (vq->packed)
+        vq_packed_init(vq, base);
+    else
+        lay_out_split(vq, p, base);
     vq->free_head = 0;
     vq->free_count = vq->size;
 }
@@ -86,8 +102,8 @@ static int allocate(struct virtqueue *vq, uint16_t chain_max)
     const bool legacy = vq->dev->transport->legacy;
 
     for (;;) {
-        vq->indirect_max = table_entries(vq->dev, vq->size, chain_max);
-        const struct vq_plan p = plan_memory(vq->size, legacy, vq->indirect_max);
+        vq->indirect_max = table_entries(vq, chain_max);
+        const struct vq_plan p = plan_memory(vq, legacy);
 
         vq->mem_pages = size_round_up(p.total, PAGE_BYTES) / PAGE_BYTES;
         vq->mem = page_take(vq->mem_pages);
@@ -105,16 +121,29 @@ static int allocate(struct virtqueue *vq, uint16_t chain_max)
     }
 }
 
-/* The size to use: what the device offers, lowered where that is possible. 0 = it offered nonsense. */
-static uint16_t choose_size(const struct virtio_dev *dev, uint16_t offered, uint16_t max_size)
+/* The size to use: what the device offers, lowered where that is possible. 0 = it offered nonsense. A packed ring may have
+ * any (§2.8). */
+static uint16_t choose_size(const struct virtqueue *vq, uint16_t offered, uint16_t max_size)
 {
+    const bool fixed = vq->dev->transport->legacy;
     uint16_t size = offered;
 
+    if (vq->packed && offered <= VRING_SIZE_MAX)
+        return max_size && max_size < offered ? max_size : offered;
     if ((offered & (offered - 1u)) || offered > VRING_SIZE_MAX)
         return 0;
-    while (max_size && !dev->transport->legacy && size > max_size)
+    while (max_size && !fixed && size > max_size)
         size >>= 1;
     return size;
+}
+
+static struct virtio_queue_mem queue_mem(const struct virtqueue *vq)
+{
+    const void *const desc = vq->packed ? (const void *)vq->ring.desc : vq->desc;
+    const void *const driver = vq->packed ? (const void *)vq->ring.driver_event : vq->avail;
+    const void *const device = vq->packed ? (const void *)vq->ring.device_event : vq->used;
+
+    return (struct virtio_queue_mem){dma_of(desc), dma_of(driver), dma_of(device), vq->size};
 }
 
 int vq_open(struct virtqueue *vq, struct virtio_dev *dev, uint16_t idx, uint16_t max_size,
@@ -126,23 +155,19 @@ int vq_open(struct virtqueue *vq, struct virtio_dev *dev, uint16_t idx, uint16_t
     const uint16_t offered = dev->transport->queue_max_size(dev, idx);
     if (!offered)
         return -ENOENT;
-    vq->size = choose_size(dev, offered, max_size);
+    vq->packed = virtio_has(dev, FEATURE_RING_PACKED);
+    vq->event_idx = virtio_has(dev, FEATURE_EVENT_IDX);
+    vq->size = choose_size(vq, offered, max_size);
     if (!vq->size) {
-        log_error("virtqueue", "%s queue %u: size %u is no power of two up to 32768", dev->where,
-                  (unsigned)idx, (unsigned)offered);
+        log_error("virtqueue", "%s queue %u: size %u is no %s up to 32768", dev->where,
+                  (unsigned)idx, (unsigned)offered, vq->packed ? "number" : "power of two");
         return -EPROTO;
     }
-    vq->event_idx = virtio_has(dev, FEATURE_EVENT_IDX);
     int err = allocate(vq, chain_max);
     if (err)
         return err;
 
-    const struct virtio_queue_mem mem = {
-        .desc = dma_of(vq->desc),
-        .driver = dma_of(vq->avail),
-        .device = dma_of(vq->used),
-        .size = vq->size,
-    };
+    const struct virtio_queue_mem mem = queue_mem(vq);
     err = dev->transport->queue_setup(dev, idx, &mem, vector);
     if (err)
         vq_close(vq, NULL, NULL);
@@ -164,6 +189,7 @@ void vq_abandon(struct virtqueue *vq, void (*drop)(void *arg, void *cookie), voi
     vq->used = NULL;
     vq->chains = NULL;
     vq->indirect_tables = NULL;
+    vq->ring = (struct vq_packed_ring){0};
     vq->broken = true;
     vq->avail_idx = vq->used_idx = vq->used_seen = 0;
     vq->free_count = 0;
@@ -203,6 +229,10 @@ int vq_post_in(struct virtqueue *vq, dma_addr addr, uint32_t len, void *cookie)
 {
     if (__builtin_expect(vq->free_count == 0, 0))
         return no_room(vq);
+    if (__builtin_expect(vq->packed, 0)) {
+        vq_packed_post(vq, &(struct vq_seg){addr, len}, 0, 1, cookie);
+        return 0;
+    }
 
     const uint16_t head = vq->free_head;
     vq_write_desc(&vq->desc[head], addr, len, VRING_DESC_WRITE, 0);
@@ -255,7 +285,9 @@ int vq_post(struct virtqueue *vq, const struct vq_seg *segs, unsigned out_count,
     const bool table = count > 1 && !vq_prefers_ring(vq, count) && count <= vq->indirect_max;
     if (__builtin_expect((table ? 1u : count) > vq->free_count, 0))
         return no_room(vq);
-    if (table)
+    if (__builtin_expect(vq->packed, 0))
+        vq_packed_post(vq, segs, out_count, count, cookie);
+    else if (table)
         post_indirect(vq, segs, out_count, count, cookie);
     else
         post_direct(vq, segs, out_count, count, cookie);
@@ -270,10 +302,17 @@ unsigned vq_room(const struct virtqueue *vq, unsigned seg_count)
 /* ---- take -------------------------------------------------------------------------------- */
 
 /*
- * Look for more used entries; how many there are. Also the place where a forgotten kick is made up for: the range
+ * The place where a forgotten kick is made up for: the range
  * test of vq_kick() is exact only up to 2^16 posts. Between two calls at most `size` chains can be
  * posted (what is free plus what is takable), so KICK_OVERDUE + 2^15 < 2^16 bounds the distance.
  */
+static inline void make_up_for_kick(struct virtqueue *vq)
+{
+    if ((uint16_t)(vq->avail_idx - vq->kicked_idx) >= KICK_OVERDUE)
+        vq_kick(vq);
+}
+
+/* Look for more used entries; how many there are. */
 static unsigned look_for_more(struct virtqueue *vq)
 {
     if (vq->broken)
@@ -285,8 +324,7 @@ static unsigned look_for_more(struct virtqueue *vq)
         lied(vq, "used index beyond what is posted");
         return 0;
     }
-    if ((uint16_t)(vq->avail_idx - vq->kicked_idx) >= KICK_OVERDUE)
-        vq_kick(vq);
+    make_up_for_kick(vq);
     vq->used_seen = seen;
     return (uint16_t)(seen - vq->used_idx);
 }
@@ -338,12 +376,29 @@ static inline const char *take_one(struct taker *t, const struct vring_used_elem
     return NULL;
 }
 
+static __attribute__((noinline)) unsigned take_packed(struct virtqueue *vq, struct vq_done *done,
+                                                      unsigned max)
+{
+    const char *lie = NULL;
+
+    if (vq->broken)
+        return 0;
+    make_up_for_kick(vq);
+    const unsigned taken = vq_packed_take(vq, done, max, &lie);
+    if (lie)
+        lied(vq, lie);
+    return taken;
+}
+
 unsigned vq_take_batch(struct virtqueue *vq, struct vq_done *done, unsigned max)
 {
     unsigned count = (uint16_t)(vq->used_seen - vq->used_idx);
 
-    if (count == 0)
+    if (count == 0) { /* as always with a packed ring, which has no index to look ahead by */
+        if (__builtin_expect(vq->packed, 0))
+            return take_packed(vq, done, max);
         count = look_for_more(vq);
+    }
     if (count > max)
         count = max;
     if (count == 0)
@@ -379,7 +434,9 @@ int vq_take(struct virtqueue *vq, struct vq_done *done)
 
 bool vq_pending(const struct virtqueue *vq)
 {
-    return !vq->broken && shared_load16(&vq->used->idx) != vq->used_idx;
+    if (vq->broken)
+        return false;
+    return vq->packed ? vq_packed_pending(vq) : shared_load16(&vq->used->idx) != vq->used_idx;
 }
 
 /* ---- notifications, both ways ------------------------------------------------------------ */
@@ -424,7 +481,7 @@ void vq_kick(struct virtqueue *vq)
     vq->kicked_idx = to;
     /* B: avail.idx is visible before we ask whether the device still looks at it. */
     shared_barrier();
-    if (kick_wanted(vq, from, to)) {
+    if (vq->packed ? vq_packed_kick_wanted(vq) : kick_wanted(vq, from, to)) {
         notify(vq);
     } else {
         vq->kick_saved = true;
@@ -432,14 +489,19 @@ void vq_kick(struct virtqueue *vq)
     }
 }
 
+/* In order, "wants to hear of the next one" is an event from the first that isn't done. */
+static bool kick_overdue(const struct virtqueue *vq)
+{
+    const uint16_t done = shared_load16(&vq->used->idx);
+
+    return done != vq->kicked_idx && kick_wanted(vq, done, vq->kicked_idx);
+}
+
 void vq_kick_overdue(struct virtqueue *vq)
 {
     if (!vq->kick_saved || vq->broken)
         return;
-    const uint16_t done = shared_load16(&vq->used->idx);
-
-    /* In order, "wants to hear of the next one" is an event from the first that isn't done. */
-    if (done != vq->kicked_idx && kick_wanted(vq, done, vq->kicked_idx)) {
+    if (vq->packed ? vq_packed_kick_overdue(vq) : kick_overdue(vq)) {
         vq->kicks_overdue++;
         notify(vq);
     }
@@ -455,6 +517,8 @@ bool vq_irq_enable(struct virtqueue *vq, uint16_t after)
 {
     if (vq->broken)
         return false;
+    if (vq->packed)
+        return vq_packed_irq_enable(vq, after);
     if (!vq->event_idx || after == 0)
         after = 1;
     else if (after > vq_posted_count(vq))
@@ -473,6 +537,10 @@ void vq_irq_disable(struct virtqueue *vq)
 {
     if (vq->broken)
         return;
+    if (vq->packed) {
+        vq_packed_irq_disable(vq);
+        return;
+    }
     /* With EVENT_IDX flags must stay 0 (§2.7.7.1): an event just passed is 65,535 buffers away. */
     if (vq->event_idx)
         set_used_event(vq, (uint16_t)(vq->used_idx - 1));

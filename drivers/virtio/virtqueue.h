@@ -1,7 +1,7 @@
 /*
- * A split virtqueue: buffers go to the device by vq_post(), come back by vq_take().
+ * A virtqueue, split or packed: buffers go to the device by vq_post(), come back by vq_take().
  *
- * virtio 1.2 §2.7. The rings lie in memory that the device writes; the queue keeps its own copy of
+ * virtio 1.2 §2.7; with RING_PACKED accepted §2.8, in vq_packed.c. The rings lie in memory that the device writes; the queue keeps its own copy of
  * everything it needs to trust (which heads are posted, their chain length, what they may
  * write), so a device that rewrites descriptors behind our back changes nothing here.
  * Indices are free-running 16 bits: full and empty differ (§2.7.6).
@@ -13,6 +13,7 @@
 
 #include "drivers/virtio/device.h"
 #include "drivers/virtio/vring.h"
+#include "drivers/virtio/vring_packed.h"
 #include "lib/types.h"
 #include "port/shared.h"
 
@@ -27,7 +28,7 @@ struct vq_done {
 };
 
 /*
- * Our own record, one for each descriptor: the free list and the links of a chain run through `next`;
+ * Our own record, one for each descriptor (packed: buffer id): the free list and the links of a chain run through `next`;
  * the rest is set in the record of a chain's head only.
  */
 struct vq_chain {
@@ -37,13 +38,23 @@ struct vq_chain {
     uint16_t desc_count; /* descriptors held; 0 = not the head of a posted chain */
 };
 
+/* What only the packed ring has: vq_packed.h. */
+struct vq_packed_ring {
+    struct vring_packed_desc *desc;         /* shared; of what we wrote nothing is believed */
+    union vring_packed_event *driver_event; /* shared: written, never read back */
+    union vring_packed_event *device_event; /* shared: read only */
+    uint16_t avail_slot, used_slot;         /* next to post to; next that the device will use */
+    uint16_t avail_bits, used_bits;         /* AVAIL and USED as they will stand there */
+    uint32_t unasked;                       /* descriptors posted since the last kick decision */
+};
+
 struct virtqueue {
     struct vring_desc *desc;   /* shared with the device: written, never read back */
     struct vring_avail *avail; /* likewise */
     struct vring_used *used;   /* read through port/shared.h only */
     struct vq_chain *chains;   /* by descriptor */
 
-    uint16_t size;       /* entries, a power of two, 1 … 32768 */
+    uint16_t size;       /* entries, a power of two (packed: any number), 1 … 32768 */
     uint16_t mask;       /* size - 1 */
     uint16_t free_count; /* descriptors not posted; 0 as well once broken */
     uint16_t avail_idx;  /* next slot to publish, free-running */
@@ -52,7 +63,7 @@ struct virtqueue {
     uint16_t used_seen;  /* the device's used.idx when last read: entries before it may be taken */
     uint16_t kicked_idx; /* avail_idx at the last kick decision */
     uint16_t queue_idx;
-    bool event_idx, broken;
+    bool event_idx, broken, packed;
     bool kick_saved; /* the last decision was not to kick */
 
     struct vring_desc *indirect_tables; /* size × indirect_max, or NULL: indirect isn't used */
@@ -65,6 +76,8 @@ struct virtqueue {
     uint64_t kicks, kicks_saved; /* notifications sent; found unwanted by the device */
     uint64_t kicks_overdue;      /* of kicks: those that vq_kick_overdue() found missing */
     const char *broken_why;      /* NULL, or the first lie in words */
+
+    struct vq_packed_ring ring; /* packed only; desc, avail and used above are NULL then */
 };
 
 enum {
@@ -195,11 +208,12 @@ struct vq_chain_writer {
 
 /*
  * A table costs the device one more look-up, a chain costs ring entries: so short chains lie in the
- * ring while there is plenty of it, and in tables when it gets narrow.
+ * ring while there is plenty of it, and in tables when it gets narrow. Never for a packed queue: its chains are written by
+ * vq_post() only.
  */
 static inline bool vq_prefers_ring(const struct virtqueue *vq, unsigned count)
 {
-    return count * 4 <= vq->free_count || !vq->indirect_max;
+    return !vq->packed && (count * 4 <= vq->free_count || !vq->indirect_max);
 }
 
 static inline void vq_write_desc(struct vring_desc *d, dma_addr addr, uint32_t len, uint16_t flags,

@@ -36,6 +36,7 @@ enum vnet_feature {
     VNET_F_EVENT_IDX = 29,
     VNET_F_VERSION_1 = 32,
     VNET_F_ACCESS_PLATFORM = 33, /* the device's accesses go through the platform's IOMMU */
+    VNET_F_RING_PACKED = 34,     /* one ring that both sides write */
     VNET_F_NOTF_COAL = 53,       /* interrupts may be put off */
     VNET_F_GUEST_HDRLEN = 59,    /* the device relies on hdr_len of what we send */
     VNET_F_SPEED_DUPLEX = 63,    /* the configuration tells the speed */

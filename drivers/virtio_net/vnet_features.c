@@ -34,6 +34,8 @@ static const struct {
     {VNET_F_EVENT_IDX, OPT_F_EVENT_IDX, false, "event_idx",
      "one kick for many frames, interrupts after a batch"},
     {VNET_F_INDIRECT_DESC, OPT_F_INDIRECT, false, "indirect", "a full ring of many-piece frames"},
+    {VNET_F_RING_PACKED, OPT_F_PACKED, true, "packed",
+     "one cache line for a buffer's way there and back; hypervisors' code for it is young"},
     {VNET_F_MAC, NO_SWITCH, false, "mac", "the address that the host expects"},
     {VNET_F_STATUS, OPT_F_STATUS, false, "status", "a pulled cable is noticed"},
     {VNET_F_MTU, OPT_F_MTU, false, "mtu", "no frame larger than the host's network takes"},

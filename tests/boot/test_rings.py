@@ -66,6 +66,37 @@ def test_what_the_device_lacks_is_not_negotiated(boot, net, option, feature):
     check_echo(net, 4 * MIB)
 
 
+@pytest.mark.parametrize("event", ["on", "off"])
+@pytest.mark.parametrize("kind", ["modern", "transitional", "mmio"])
+def test_a_packed_ring_carries_bytes(boot, net, kind, event):
+    words = {"machine": "microvm", "model": "virtio-net-device", "qemu": ["-global", "virtio-mmio.force-legacy=false"]}
+    device = [DEVICES.get(kind, ""), f"packed=on,event_idx={event},rx_queue_size=256"]
+    guest = boot("iperf", net, device=",".join(word for word in device if word),
+                 append="ip=10.99.0.2/24 vnet.packed=on", **(words if kind == "mmio" else {}))
+    guest.ready()
+
+    assert "packed" in negotiated(guest)["features"]
+    assert ("event_idx" in negotiated(guest)["features"]) == (event == "on")
+    assert net.ping(count=3) == 3
+    done = net.run("ping", "-n", "-q", "-f", "-c", 2560, "10.99.0.2", timeout=60)
+    assert ", 0% packet loss" in done.stdout, done.stdout
+    check_echo(net, 20 * MIB)
+    assert min(mbits(iperf(net, "-t", "1"))) > 0
+    assert min(mbits(iperf(net, "-t", "1", "-R"))) > 0
+    assert net.ping(count=3) == 3
+    assert not guest.lines(r"\] (warn|error) ")
+
+
+@pytest.mark.parametrize("device, words", [("packed=on", ""), ("packed=off", "vnet.packed=on"),
+                                           ("packed=on,disable-modern=on", "vnet.packed=on")])
+def test_the_ring_is_split_unless_both_sides_want_it_packed(boot, net, device, words):
+    guest = boot("iperf", net, device=device, append=f"ip=10.99.0.2/24 {words}")
+    guest.ready()
+
+    assert "packed" not in negotiated(guest)["features"]
+    check_echo(net, 4 * MIB)
+
+
 @pytest.mark.parametrize("device", ["vectors=0", "disable-modern=on,vectors=0", "vectors=1", "vectors=2"])
 @pytest.mark.parametrize("machine", ["pc", "q35"])
 def test_few_or_no_message_interrupts(boot, net, machine, device):

@@ -12,6 +12,7 @@ enum {
     ST_FAILED = 128,
     F_INDIRECT = 28,
     F_EVENT_IDX = 29,
+    F_PACKED = 34,
 };
 
 static struct fake_vdev *self(struct virtio_dev *dev)
@@ -150,11 +151,12 @@ static int queue_setup(struct virtio_dev *dev, uint16_t idx, const struct virtio
 
     if (v->fault == FAKE_QUEUE_REFUSED)
         return -EIO;
-    if (idx >= FAKE_QUEUES || mem->size > q->offered_size || (mem->size & (mem->size - 1)))
+    if (idx >= FAKE_QUEUES || mem->size > q->offered_size ||
+        (!fake_has(v, F_PACKED) && (mem->size & (mem->size - 1))))
         fake_violation(v, "queue set up with an impossible size (§4.1.5.1.3)");
     if (v->transport.legacy && mem->size != q->offered_size)
         fake_violation(v, "a legacy queue's size can't be chosen (§4.1.5.1.3)");
-    if ((mem->desc & 15) || (mem->driver & 1) || (mem->device & 3))
+    if (!fake_has(v, F_PACKED) && ((mem->desc & 15) || (mem->driver & 1) || (mem->device & 3)))
         fake_violation(v, "ring parts are not aligned (§2.7)");
     if (v->transport.legacy) {
         const struct vring_layout l = vring_layout(mem->size, true);
@@ -166,6 +168,10 @@ static int queue_setup(struct virtio_dev *dev, uint16_t idx, const struct virtio
         fake_violation(v, "queue set up after DRIVER_OK (§3.1.1)");
     q->size = mem->size;
     q->vector = vector;
+    if (fake_has(v, F_PACKED)) {
+        fake_packed_setup(v, q, mem);
+        return 0;
+    }
     q->desc = (struct vring_desc *)(uintptr_t)mem->desc;
     q->avail = (struct vring_avail *)(uintptr_t)mem->driver;
     q->used = (struct vring_used *)(uintptr_t)mem->device;
@@ -266,28 +272,34 @@ unsigned fake_avail_count(const struct fake_vdev *v, uint16_t queue_idx)
 {
     const struct fake_queue *q = &v->queue[queue_idx];
 
+    if (q->size && fake_has(v, F_PACKED))
+        return fake_packed_avail_count(q);
     return q->size ? (uint16_t)(load_avail_idx(q) - q->avail_seen) : 0;
 }
 
-static void add_iov(struct fake_vdev *v, struct fake_chain *c, const struct vring_desc *d)
+void fake_add_iov(struct fake_vdev *v, struct fake_chain *c, uint64_t addr, uint32_t len,
+                  bool writable)
 {
-    const bool writable = d->flags.raw & VRING_DESC_WRITE;
-
     if (c->count == FAKE_CHAIN_MAX) {
         fake_violation(v, "chain longer than the fake can hold");
         return;
     }
-    if (!d->len.raw)
+    if (!len)
         fake_violation(v, "empty segment");
-    c->iov[c->count++] = (struct fake_iov){(uint8_t *)(uintptr_t)d->addr.raw, d->len.raw, writable};
+    c->iov[c->count++] = (struct fake_iov){(uint8_t *)(uintptr_t)addr, len, writable};
     if (writable) {
-        c->in_len += d->len.raw;
+        c->in_len += len;
         return;
     }
     if (c->in_len)
         fake_violation(v, "a readable segment behind a writable one (§2.7.4.2)");
     c->out_count++;
-    c->out_len += d->len.raw;
+    c->out_len += len;
+}
+
+static void add_iov(struct fake_vdev *v, struct fake_chain *c, const struct vring_desc *d)
+{
+    fake_add_iov(v, c, d->addr.raw, d->len.raw, d->flags.raw & VRING_DESC_WRITE);
 }
 
 static void walk_table(struct fake_vdev *v, struct fake_chain *c, const struct fake_queue *q,
@@ -342,6 +354,8 @@ bool fake_pop(struct fake_vdev *v, uint16_t queue_idx, struct fake_chain *c)
 {
     struct fake_queue *q = &v->queue[queue_idx];
 
+    if (fake_has(v, F_PACKED))
+        return fake_packed_pop(v, q, c);
     if (!fake_avail_count(v, queue_idx))
         return false;
     if (fake_avail_count(v, queue_idx) + q->in_flight > q->size)
@@ -396,6 +410,10 @@ void fake_push_silent(struct fake_vdev *v, uint16_t queue_idx, uint16_t head, ui
 {
     struct fake_queue *q = &v->queue[queue_idx];
 
+    if (fake_has(v, F_PACKED)) {
+        fake_packed_push(v, q, head, len);
+        return;
+    }
     if (q->in_flight)
         q->in_flight--;
     if (fake_lie(v, FAKE_USED_ID_OUT_OF_RANGE))
@@ -431,18 +449,23 @@ static bool event_crossed(uint16_t event, uint16_t from, uint16_t to)
     return false;
 }
 
-void fake_publish(struct fake_vdev *v, uint16_t queue_idx)
+/* Show the driver what was used; true when it wants to be interrupted for it. */
+static bool publish_split(struct fake_vdev *v, struct fake_queue *q)
 {
-    struct fake_queue *q = &v->queue[queue_idx];
     const uint16_t from = q->irq_idx;
 
     __atomic_store_n(&q->used->idx.raw, q->used_idx, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     q->irq_idx = q->used_idx;
-    const bool wanted = fake_has(v, F_EVENT_IDX)
-                            ? event_crossed(used_event(q)->raw, from, q->used_idx)
-                            : !(q->avail->flags.raw & VRING_AVAIL_NO_INTERRUPT);
-    if (!wanted)
+    return fake_has(v, F_EVENT_IDX) ? event_crossed(used_event(q)->raw, from, q->used_idx)
+                                    : !(q->avail->flags.raw & VRING_AVAIL_NO_INTERRUPT);
+}
+
+void fake_publish(struct fake_vdev *v, uint16_t queue_idx)
+{
+    struct fake_queue *q = &v->queue[queue_idx];
+
+    if (!(fake_has(v, F_PACKED) ? fake_packed_publish(v, q) : publish_split(v, q)))
         return;
     q->irqs++;
     if (v->irq)
@@ -460,7 +483,9 @@ void fake_want_kicks(struct fake_vdev *v, uint16_t queue_idx, bool want)
     struct fake_queue *q = &v->queue[queue_idx];
 
     q->no_notify = !want;
-    if (fake_has(v, F_EVENT_IDX))
+    if (fake_has(v, F_PACKED))
+        fake_packed_want_kicks(v, q, want);
+    else if (fake_has(v, F_EVENT_IDX))
         avail_event(q)->raw = (uint16_t)(want ? q->avail_seen : q->avail_seen - 1);
     else
         q->used->flags.raw = want ? 0 : VRING_USED_NO_NOTIFY;

@@ -13,6 +13,7 @@
 
 #include "drivers/virtio/device.h"
 #include "drivers/virtio/vring.h"
+#include "drivers/virtio/vring_packed.h"
 #include "lib/types.h"
 
 enum fake_fault {
@@ -54,6 +55,20 @@ enum fake_fault {
 
 enum { FAKE_QUEUES = 5, FAKE_CHAIN_MAX = 128, FAKE_CONFIG_BYTES = 64, FAKE_FRAME_MAX = 70000 };
 
+/* A packed ring as the device sees it: fake_packed.c. */
+enum { FAKE_PACKED_MAX = 1024 };
+struct fake_packed {
+    struct vring_packed_desc *desc;
+    union vring_packed_event *driver_event, *device_event;
+    /* Places, 0 … 2 × size - 1: next to look for a buffer, next to write a used one, first that isn't published. */
+    unsigned avail, used, told;
+    uint16_t told_flags; /* what publishing writes there */
+    struct {
+        uint16_t slots; /* 0 = not popped */
+        uint32_t in_len;
+    } held[FAKE_PACKED_MAX]; /* by buffer id */
+};
+
 struct fake_queue {
     uint16_t offered_size; /* what the device says it can */
     uint16_t size;         /* what the driver set up; 0 = not yet */
@@ -67,6 +82,7 @@ struct fake_queue {
     bool no_notify;   /* the device doesn't want kicks (flags or event) */
     unsigned kicks, irqs;
     unsigned in_flight; /* popped, not pushed */
+    struct fake_packed packed;
 };
 
 /* What the control queue was told since the last reset, and how it answers. */
@@ -121,7 +137,7 @@ struct fake_iov {
     bool writable;
 };
 struct fake_chain {
-    uint16_t head;
+    uint16_t head;             /* packed: the buffer id */
     unsigned count, out_count; /* segments; of them readable, which come first */
     struct fake_iov iov[FAKE_CHAIN_MAX];
     size_t out_len, in_len; /* bytes */
@@ -196,6 +212,18 @@ const struct fake_ctrl_cmd *fake_ctrl_find(const struct fake_vdev *v, uint8_t cl
 /* For the fake's own parts: true once, when this lie is due; and a driver's fault seen. */
 bool fake_lie(struct fake_vdev *v, enum fake_fault fault);
 void fake_violation(struct fake_vdev *v, const char *what);
+void fake_add_iov(struct fake_vdev *v, struct fake_chain *c, uint64_t addr, uint32_t len,
+                  bool writable);
+
+/* fake_packed.c: what fake_pop() and the others do with a packed ring. */
+void fake_packed_setup(struct fake_vdev *v, struct fake_queue *q,
+                       const struct virtio_queue_mem *mem);
+unsigned fake_packed_avail_count(const struct fake_queue *q);
+bool fake_packed_pop(struct fake_vdev *v, struct fake_queue *q, struct fake_chain *c);
+void fake_packed_push(struct fake_vdev *v, struct fake_queue *q, uint16_t id, uint32_t len);
+bool fake_packed_publish(struct fake_vdev *v, struct fake_queue *q); /* true: interrupt wanted */
+void fake_packed_want_kicks(struct fake_vdev *v, struct fake_queue *q, bool want);
+
 static inline bool fake_has(const struct fake_vdev *v, unsigned feature)
 {
     return (v->features >> feature) & 1;
