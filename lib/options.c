@@ -156,7 +156,7 @@ static const struct option_row rows[] = {
     FEATURE("indirect", OPT_F_INDIRECT, "on",
             "INDIRECT_DESC: a frame of many pieces takes one slot of the ring."),
     FEATURE("packed", OPT_F_PACKED, "off",
-            "RING_PACKED: the packed ring instead of the split one. Without tables: see indirect."),
+            "RING_PACKED: the packed ring instead of the split one. indirect has no effect then."),
     FEATURE(
         "mq", OPT_F_MQ, "off",
         "MQ: several pairs of queues. There is one processor to serve them, so one pair is used, "

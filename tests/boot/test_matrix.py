@@ -34,7 +34,8 @@ def row_net(request):
 @pytest.mark.parametrize("row", ROWS, ids=[str(number) for number in range(len(ROWS))])
 def test_a_device_of_this_row_works(boot, row, row_net):
     machine, model, buses, words = matrix.machine_words(row)
-    guest = boot("iperf", row_net, machine=machine, model=model, buses=buses, qemu=words, device=matrix.device_words(row))
+    guest = boot("iperf", row_net, machine=machine, model=model, buses=buses, qemu=words, device=matrix.device_words(row),
+                 append=f"ip=10.99.0.2/24 vnet.packed={row['packed']}")
     mtu = "1500" if row["mtu"] == "none" else row["mtu"]
     assert f" mtu {mtu} " in guest.ready()
 
@@ -43,6 +44,7 @@ def test_a_device_of_this_row_works(boot, row, row_net):
     for name, features in LACKS.items():
         if row[name] == "off":
             assert not features & found["features"]
+    assert ("packed" in found["features"]) == (row["packed"] == "on")
     assert ("access_platform" in found["features"]) == (row["iommu_platform"] == "on")
 
     assert row_net.ping(count=3) == 3
