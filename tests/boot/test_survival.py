@@ -156,7 +156,17 @@ def harm(net, command):
                                             ("lose", "the device had lost its state")])
 @pytest.mark.parametrize("device", ["", "vectors=2", "vectors=0", "mrg_rxbuf=off,event_idx=off"])
 def test_connections_outlive_a_reset_of_the_device(boot, net, device, command, reason):
-    guest = boot("test/harm", net, device=device)
+    check_resets(boot("test/harm", net, device=device), net, command, reason)
+
+
+def test_a_packed_ring_starts_its_first_lap_after_a_reset(boot, net):
+    """`break` writes an index, of which a packed ring has none."""
+    guest = boot("test/harm", net, device="packed=on", append="ip=10.99.0.2/24 vnet.packed=on")
+    check_resets(guest, net, "lose", "the device had lost its state")
+    assert " packed " in guest.lines("net0: negotiated: ")[0]
+
+
+def check_resets(guest, net, command, reason):
     guest.ready()
     with net.connect(ECHO) as sock:
         check_connection(sock)
