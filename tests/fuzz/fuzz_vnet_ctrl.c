@@ -41,7 +41,9 @@ static void scribble(void)
 
     if (!vq->mem)
         return;
-    if (where & 1)
+    if (vq->packed)
+        ((uint8_t *)vq->ring.desc)[where % (vq->size * sizeof(*vq->ring.desc))] = (uint8_t)value;
+    else if (where & 1)
         vq->used->idx.raw = (uint16_t)(vq->used_idx + value % 3);
     else
         vq->used->ring[(where >> 1) % vq->size] = (struct vring_used_elem){{value % 6}, {value}};
