@@ -17,12 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "port/clock.h"
 #include "port/cpu.h"
 
 static int failures;
 
-static void check(const char *name, bool good, const char *detail)
+void check(const char *name, bool good, const char *detail)
 {
     if (good) {
         printf("ok %s\n", name);
@@ -265,6 +266,7 @@ int main(void)
     check_math();
     check_ctype_string();
     check_process();
+    check_more();
     check_floats_under_interrupts();
     atexit(said_at_exit);
     printf("%d failures; no newline after this", failures);
