@@ -203,7 +203,12 @@ static void check_ctype_string(void)
 
 static void check_process(void)
 {
-    check("isatty(1)", isatty(1) == 1, "not a terminal");
+    check("isatty(1)", isatty(1) == 1 && isatty(2) == 1, "not a terminal");
+    check("ttyname(1)", ttyname(1) && strcmp(ttyname(1), "/dev/console") == 0, "no name");
+    errno = 0;
+    check("isatty(0): nobody types", isatty(0) == 0 && errno == ENOTTY, "a terminal");
+    errno = 0;
+    check("ttyname(0)", ttyname(0) == NULL && errno == ENOTTY, "a name");
     check("write to a closed descriptor is EBADF", write(99, "x", 1) == -1 && errno == EBADF, "no");
     check("fopen of a missing file is ENOENT", fopen("/no/such", "r") == NULL && errno == ENOENT,
           "no");

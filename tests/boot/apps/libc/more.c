@@ -1,9 +1,10 @@
 /* What programs for Linux use and newlib leaves out for a bare machine: regular expressions, paths, users, <err.h> … */
+#include <regex.h> /* first: it brings what it needs */
+
 #include <err.h>
 #include <errno.h>
 #include <libgen.h>
 #include <pwd.h>
-#include <regex.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
