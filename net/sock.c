@@ -300,9 +300,7 @@ int sock_connect(int fd, const struct sockaddr *addr, socklen_t len)
 
     if (err)
         return err;
-    if (!addr)
-        err = -EFAULT;
-    else if (len >= sizeof(family))
+    if (addr && len >= sizeof(family))
         memcpy(&family, addr, sizeof(family));
     /* AF_UNSPEC dissolves a datagram socket's association: peer with port 0. */
     if (!addr || family != AF_UNSPEC || s->type == SOCK_STREAM || len < sizeof(family))

@@ -36,14 +36,15 @@ static bool is_own(const char *name, size_t len)
     return false;
 }
 
-/* What listings don't show isn't served by name either, RFC 8615's folder excepted. The path has no "." or ".." left. */
+/* .git and .htpasswd are not for visitors; /.well-known/ is (RFC 8615). */
 static bool is_hidden(const char *path)
 {
-    static const char well_known[] = "/.well-known/";
-    const size_t skip =
-        strncmp(path, well_known, sizeof well_known - 1) ? 0 : sizeof well_known - 2;
+    static const char public[] = "/.well-known";
+    const size_t len = sizeof(public) - 1;
 
-    return strstr(path + skip, "/.");
+    if (strncmp(path, public, len) == 0 && (path[len] == '/' || !path[len]))
+        path += len;
+    return strstr(path, "/.") != NULL;
 }
 
 enum site_kind site_open(const char *path, struct site_file *out)
