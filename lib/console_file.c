@@ -22,18 +22,18 @@ ssize_t console_file_write(struct file *f, const struct iovec *iov, size_t iov_c
     return (ssize_t)iov_bytes(iov, iov_count);
 }
 
-static const struct file_ops console_file_ops = {
-    .read = console_file_read,
-    .write = console_file_write,
-    .is_tty = true,
-};
+/* Nobody types: a program that asks whether somebody does is told no, and goes the way of a script. */
+static const struct file_ops input_ops = {.read = console_file_read, .write = console_file_write};
+static const struct file_ops output_ops = {
+    .read = console_file_read, .write = console_file_write, .is_tty = true};
 
 void console_file_init(void)
 {
-    static struct file console_file;
-    file_init(&console_file, &console_file_ops, O_RDWR);
+    static struct file input, output;
+    file_init(&input, &input_ops, O_RDWR);
+    file_init(&output, &output_ops, O_RDWR);
     for (int fd = 0; fd < 3; fd++) {
-        const int got = fd_install(file_ref(&console_file), 0, false);
+        const int got = fd_install(file_ref(fd == 0 ? &input : &output), 0, false);
         ASSERT(got == fd);
     }
 }

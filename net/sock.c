@@ -300,12 +300,10 @@ int sock_connect(int fd, const struct sockaddr *addr, socklen_t len)
 
     if (err)
         return err;
-    if (!addr)
-        err = -EFAULT;
-    else if (len >= sizeof(family))
+    if (addr && len >= sizeof(family))
         memcpy(&family, addr, sizeof(family));
     /* AF_UNSPEC dissolves a datagram socket's association: peer with port 0. */
-    if (!err && (family != AF_UNSPEC || s->type == SOCK_STREAM || len < sizeof(family)))
+    if (!addr || family != AF_UNSPEC || s->type == SOCK_STREAM || len < sizeof(family))
         err = sock_addr_in(&peer, addr, len, s->family, s->opt.v6only);
     if (!err && s->family != AF_UNIX && peer.port != 0 && !sock_nonblock(s))
         net_wait_for_way(&s->local.ip, &peer.ip);

@@ -60,7 +60,9 @@ int sock_addr_in(struct sock_name *out, const struct sockaddr *addr, socklen_t l
     struct sockaddr_storage copy = {0};
     sa_family_t given;
 
-    if (!addr || len < sizeof(given))
+    if (!addr && len > 0)
+        return -EFAULT;
+    if (len < sizeof(given))
         return -EINVAL;
     memcpy(&copy, addr, size_min(len, sizeof(copy)));
     memcpy(&given, &copy, sizeof(given));

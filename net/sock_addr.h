@@ -6,8 +6,8 @@
 
 /*
  * A caller's address for a socket of `family`.
- * Returns 0; -EINVAL when len is too small; -EAFNOSUPPORT for another family; -ENETUNREACH for a mapped address on a
- * socket with v6only.
+ * Returns 0; -EFAULT without an address; -EINVAL when len is too small; -EAFNOSUPPORT for another family; -ENETUNREACH for
+ * a mapped address on a socket with v6only.
  */
 int sock_addr_in(struct sock_name *out, const struct sockaddr *addr, socklen_t len, uint8_t family,
                  bool v6only);

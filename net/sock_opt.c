@@ -1,5 +1,6 @@
 /* getsockopt() and setsockopt(): the level of sockets. The others: sock_ip_opt.c, sock_tcp_opt.c. */
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/time.h>
@@ -279,10 +280,7 @@ int sock_getsockopt(int fd, int level, int name, void *value, socklen_t *len)
 
     if (err)
         return err;
-    if (!value || !len)
-        err = -EFAULT;
-    else
-        err = (int)*len < 0 ? -EINVAL : get(s, level, name, value, len);
+    err = !value || !len ? -EFAULT : *len > INT_MAX ? -EINVAL : get(s, level, name, value, len);
     (void)file_put(&s->file);
     return err;
 }

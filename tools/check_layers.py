@@ -14,7 +14,7 @@ LAYERS = ("apps", "net", "drivers", "lib", "arch", "boot", "include")
 C_HEADERS = r"(assert|ctype|errno|inttypes|limits|math|reent|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|" \
             r"stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|time|unistd|fcntl|sys/(types|stat|time|times|" \
             r"reent|param|select|uio|ioctl|wait|lock|config|iosupport|sched|mman|statvfs|file|epoll|eventfd|sendfile|resource|" \
-            r"utsname|cdefs|features|endian|termios|_[a-z]+)|poll|pthread|semaphore|sched|dirent|fnmatch|ftw|glob|utime|malloc)\.h$"
+            r"utsname|cdefs|features|endian|termios|_[a-z]+)|poll|pthread|semaphore|sched|dirent|fnmatch|ftw|glob|utime|malloc|err|pwd)\.h$"
 LWIP = r"(lwip/|netif/|arch/(cc|sys_arch|perf)\.h$|lwipopts\.h$|lwip_hooks\.h$)"
 SOCKETS = r"(sys/(socket|un|poll|epoll|eventfd|sendfile)|netinet/(in|tcp|ip|udp|ip_icmp|icmp6)|arpa/inet|netdb|net/if|ifaddrs)\.h$"
 PORTS = r"(lua|lauxlib|lualib|iperf|iperf_api|iperf_time|picohttpparser)\.h$"  # of the programs of other people that images are made of

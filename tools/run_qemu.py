@@ -18,6 +18,7 @@ exit status
 
 import argparse
 import ctypes
+import os
 import shlex
 import signal
 import subprocess
@@ -25,6 +26,11 @@ import sys
 import threading
 
 STATUS_TIMEOUT, STATUS_QEMU_FAILED, STATUS_NO_QEMU, STATUS_SIGNAL = 124, 125, 127, 128
+
+
+def our_name():
+    """As the user called us: ringlet-run calls main() under its own name."""
+    return os.path.basename(sys.argv[0]).removesuffix(".py")
 
 
 def quote(word):
@@ -35,7 +41,7 @@ def quote(word):
         return f'"{word}"'
     if "'" not in word:
         return f"'{word}'"
-    raise SystemExit(f"run_qemu: no way to pass both kinds of quotes in one word: {word}")
+    raise SystemExit(f"{our_name()}: no way to pass both kinds of quotes in one word: {word}")
 
 
 def cmdline(args):
@@ -105,7 +111,7 @@ def run(args):
     try:
         qemu = subprocess.Popen(words, stderr=subprocess.PIPE, preexec_fn=die_with_parent)
     except OSError as error:
-        print(f"run_qemu: {args.qemu}: {error.strerror}", file=sys.stderr)
+        print(f"{our_name()}: {args.qemu}: {error.strerror}", file=sys.stderr)
         return STATUS_NO_QEMU
     signal.signal(signal.SIGTERM, lambda *_: qemu.terminate())
     signal.signal(signal.SIGINT, lambda *_: qemu.terminate())
@@ -117,7 +123,7 @@ def run(args):
     except subprocess.TimeoutExpired:
         qemu.kill()
         qemu.wait()
-        print(f"run_qemu: ended after {args.timeout:g} s", file=sys.stderr)
+        print(f"{our_name()}: ended after {args.timeout:g} s", file=sys.stderr)
         status = STATUS_TIMEOUT
     reader.join()
     if complaints and status == 0:
@@ -142,7 +148,7 @@ def main():
     argv = sys.argv[1:]
     program = argv[argv.index("--") + 1:] if "--" in argv else []
     argv = argv[:argv.index("--")] if "--" in argv else argv
-    parser = argparse.ArgumentParser(prog="run_qemu.py", description=__doc__,
+    parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("image", metavar="IMAGE", help="an .elf or .iso file")
     parser.add_argument("--accel", default="tcg", help="tcg, kvm, or kvm:tcg for what there is (tcg)")

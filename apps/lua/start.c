@@ -12,8 +12,9 @@ int lua_main(int argc, char **argv);
 int main(int argc, char **argv)
 {
     if (argc <= 1) {
-        fprintf(stderr, "usage: -- [-e STATEMENT] [SCRIPT [ARGUMENT...]]\n"
-                        "scripts come from a module: -initrd scripts.tar\n");
+        fprintf(stderr, "usage: ringlet-run --initrd scripts.tar lua.elf -- [-e STATEMENT] [SCRIPT "
+                        "[ARGUMENT...]]\n"
+                        "What follows -- on the image's command line is lua's.\n");
         return 2;
     }
     return lua_main(argc, argv);

@@ -30,7 +30,7 @@ enum { FAULT_PRESENT = 1, FAULT_WRITE = 2, FAULT_RESERVED = 8, FAULT_EXECUTE = 1
 void crash_exception(const struct trap_frame *frame);
 
 extern const struct symbol_table symbol_table;
-extern uint8_t image_start[], text_end[];
+extern uint8_t image_start[], text_end[], nmi_stack_top[];
 
 static const char *const exception_names[] = {
     "divide error",
@@ -101,25 +101,41 @@ static const char *stack_guarded_at(uint64_t addr)
     return NULL;
 }
 
-/* Threads' stacks lie above the image, so one that overflows ends at the image's topmost guard. */
-static bool is_topmost_guard(uint64_t addr)
+/* The stack of the image that `sp` is in, or has just run over: its guard's index. -1: none, so it's a thread's or lost. */
+static int stack_in_use(uint64_t sp)
 {
     const struct paging_guard *guards;
-    const size_t count = paging_guards(&guards);
-    for (size_t i = 0; i < count; i++) {
-        if (guards[i].addr > addr)
-            return false;
-    }
-    return true;
+    int idx = (int)paging_guards(&guards) - 1;
+
+    if (sp > (uintptr_t)nmi_stack_top)
+        return -1;
+    while (idx >= 0 && sp < guards[idx].addr)
+        idx--;
+    return idx;
+}
+
+/*
+ * The stack that ran over by touching `addr`, or NULL. Only the one in use can: a program that writes upwards past the end of its
+ * stack meets the next one's guard, too. A stack pointer below all of them left the main stack with a frame that nobody probed.
+ */
+static const char *stack_overrun_at(uint64_t addr, uint64_t sp)
+{
+    const struct paging_guard *guards;
+    const int used = stack_in_use(sp);
+
+    (void)paging_guards(&guards);
+    const char *stack = guards[used < 0 ? 0 : used].stack;
+
+    return sp <= (uintptr_t)nmi_stack_top && stack_guarded_at(addr) == stack ? stack : NULL;
 }
 
 static void put_page_fault(const struct trap_frame *frame)
 {
     const uint64_t error = frame->error;
     const uint64_t addr = cr2_read();
-    const char *stack = stack_guarded_at(addr);
-    const bool below_stacks = !stack || is_topmost_guard(addr);
-    const size_t overrun = below_stacks ? thread_stack_overrun(addr, frame->rsp) : 0;
+    const char *stack = stack_overrun_at(addr, frame->rsp);
+    const bool in_image = stack_in_use(frame->rsp) >= 0;
+    const size_t overrun = in_image ? 0 : thread_stack_overrun(addr, frame->rsp);
     if (overrun) {
         console_puts("stack overflow: a thread needs more than its ");
         put_decimal(overrun);

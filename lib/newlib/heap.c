@@ -4,9 +4,11 @@
  * memory; newlib's malloc understands such a jump.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/page_alloc.h"
@@ -82,4 +84,20 @@ void *sbrk(ptrdiff_t increment)
     const uintptr_t given = heap.brk;
     heap.brk += more;
     return (void *)given;
+}
+
+/* POSIX.1-2017; the rest of malloc's family is newlib's. errno stays what it was. */
+int posix_memalign(void **out, size_t align, size_t bytes)
+{
+    const int error = errno;
+
+    if (align < sizeof(void *) || (align & (align - 1)))
+        return EINVAL;
+    void *const p = memalign(align, bytes);
+
+    errno = error;
+    if (!p)
+        return ENOMEM;
+    *out = p;
+    return 0;
 }

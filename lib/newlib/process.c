@@ -1,6 +1,7 @@
 /*
  * One image is one process that never forks: exit, identity, and the calls about other processes, which fail.
  */
+#define _GNU_SOURCE /* execvpe() */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +23,14 @@ static char env_path[] = "PATH=/bin", env_home[] = "HOME=/", env_tmpdir[] = "TMP
             env_user[] = "USER=root", env_tz[] = "TZ=UTC0";
 static char *initial_environment[] = {env_path, env_home, env_tmpdir, env_user, env_tz, NULL};
 char **environ = initial_environment;
+
+/* The table stays: newlib goes on with the one that it has made. */
+int clearenv(void)
+{
+    if (environ)
+        environ[0] = NULL;
+    return 0;
+}
 
 /* newlib calls these around constructors and at exit; everything they would do is in linker.ld's arrays. */
 void _init(void);
@@ -169,6 +178,45 @@ int execve(const char *path, char *const argv[], char *const envp[])
     (void)argv;
     (void)envp;
     return failed(ENOSYS);
+}
+
+int execv(const char *path, char *const argv[])
+{
+    return execve(path, argv, environ);
+}
+
+int execvp(const char *file, char *const argv[])
+{
+    return execve(file, argv, environ);
+}
+
+int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    return execve(file, argv, envp);
+}
+
+int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    (void)fd;
+    return execve("", argv, envp);
+}
+
+int execl(const char *path, const char *arg, ...)
+{
+    (void)arg;
+    return execve(path, NULL, environ);
+}
+
+int execle(const char *path, const char *arg, ...)
+{
+    (void)arg;
+    return execve(path, NULL, NULL);
+}
+
+int execlp(const char *file, const char *arg, ...)
+{
+    (void)arg;
+    return execve(file, NULL, environ);
 }
 
 int daemon(int keep_directory, int keep_files)

@@ -176,3 +176,29 @@ clock_t clock(void)
 {
     return (clock_t)(process_ns() / (NS_PER_S / CLOCKS_PER_SEC));
 }
+
+/* ---- calendar ---- */
+
+/* Days from 1970-01-01 to the first of a month, 0 … 11. Years begin in March here: then a leap day comes last. */
+static long long days_before_month(long long year, int month)
+{
+    enum { DAYS_4_CENTURIES = 146097, DAYS_0000_03_TO_1970 = 719468 };
+    const int m = (month + 10) % 12;
+    const long long y = year - (month < 2), era = (y >= 0 ? y : y - 399) / 400;
+    const int in_era = (int)(y - era * 400), in_year = (153 * m + 2) / 5;
+
+    return era * DAYS_4_CENTURIES + in_era * 365 + in_era / 4 - in_era / 100 + in_year -
+           DAYS_0000_03_TO_1970;
+}
+
+/* mktime() for UTC: newlib has none. Fields may lie outside their ranges, and are brought into them. */
+time_t timegm(struct tm *tm)
+{
+    const int month = (tm->tm_mon % 12 + 12) % 12;
+    const long long year = 1900ll + tm->tm_year + (tm->tm_mon - month) / 12;
+    const long long days = days_before_month(year, month) + tm->tm_mday - 1;
+    const time_t at = ((days * 24 + tm->tm_hour) * 60 + tm->tm_min) * 60 + tm->tm_sec;
+
+    gmtime_r(&at, tm);
+    return at;
+}

@@ -12,6 +12,8 @@ def test_the_c_library_behaves(boot):
     assert "\nFAIL " not in text
     assert len(re.findall(r"^ok ", text, re.M)) > 40
     assert "atexit ran" in text
+    assert re.search(r"^ringlet: file number 1 of 2, 3, 4, 5, 6: No such file or directory$", text, re.M)
+    assert re.search(r"^ringlet: 1[.]50 plain\nringlet: $", text, re.M)
 
 
 def test_time_is_the_hosts(boot):

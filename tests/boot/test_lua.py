@@ -167,4 +167,4 @@ def test_without_a_script_the_usage_is_printed(boot):
     guest = boot("lua")
 
     assert guest.exit_status() == 2
-    assert guest.lines("usage: -- ")
+    assert guest.lines("usage: ringlet-run --initrd ")

@@ -152,6 +152,16 @@ def test_pkg_config_names_the_compiler(sdk, tmp_path):
     assert done.stdout.strip().replace("\\", "").endswith("/bin/ringlet-cc")
 
 
+def test_a_frame_larger_than_the_stack_is_a_named_crash(sdk, tmp_path):
+    (tmp_path / "big.c").write_text("#include <stdio.h>\nint main(int argc, char **argv) {\n"
+                                    "volatile char a[argc * 300000]; a[0] = 1; (void)argv; printf(\"%d\\n\", a[0]); }\n")
+    sdk.cc("-O2", "big.c", "-o", "big.elf", cwd=tmp_path)
+    done = sdk.boot("big.elf", cwd=tmp_path)
+
+    assert done.returncode == 70
+    assert "stack overflow: the main stack is used up" in done.stdout
+
+
 # ---- Programs never seen before, on Linux and here --------------------------------------------------
 
 

@@ -209,6 +209,27 @@ static void wrong_use_has_its_errno(void **state)
     fd_close(fd);
 }
 
+static void a_missing_address_or_length_is_refused(void **state)
+{
+    (void)state;
+    const int types[] = {SOCK_DGRAM, SOCK_STREAM};
+
+    for (size_t i = 0; i < ARRAY_COUNT(types); i++) {
+        const int fd = sock_socket(AF_INET, types[i], 0);
+        int value = 7;
+        socklen_t len = (socklen_t)-1;
+
+        assert_int_equal(sock_connect(fd, NULL, 16), -EFAULT);
+        assert_int_equal(sock_connect(fd, NULL, 0), -EINVAL);
+        assert_int_equal(sock_bind(fd, NULL, 16), -EFAULT);
+        assert_int_equal(sock_getsockopt(fd, SOL_SOCKET, SO_TYPE, &value, &len), -EINVAL);
+        assert_int_equal(value, 7);
+        assert_int_equal(sock_getsockopt(fd, IPPROTO_IP, IP_TTL, &value, &len), -EINVAL);
+        assert_int_equal(sock_getsockopt(fd, SOL_SOCKET, SO_TYPE, &value, NULL), -EFAULT);
+        fd_close(fd);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +242,7 @@ int main(void)
         SOCK_TEST(a_waiting_sender_hears_of_the_end),
         SOCK_TEST(broken_control_data_is_refused),
         SOCK_TEST(wrong_use_has_its_errno),
+        SOCK_TEST(a_missing_address_or_length_is_refused),
     };
     return cmocka_run_group_tests(tests, sock_test_start, NULL);
 }

@@ -78,6 +78,41 @@ static void overflow_stack(void)
     recurse(first);
 }
 
+/* One frame larger than stack and guard together: touched from its far end on. */
+__attribute__((noinline)) static void take_big_frame(size_t bytes)
+{
+    volatile char *frame = __builtin_alloca(bytes);
+
+    frame[0] = 1;
+    frame[bytes - 1] = 1;
+}
+
+static void big_frame(void)
+{
+    take_big_frame(nowhere + 512 * 1024);
+}
+
+static void *big_frame_of_thread(void *arg)
+{
+    (void)arg;
+    big_frame();
+    return NULL;
+}
+
+static void big_frame_thread(void)
+{
+    thread_join(thread_create(big_frame_of_thread, NULL, 0), NULL);
+}
+
+/* Upwards out of the main stack: the next page is another stack's guard. */
+static void write_upwards(void)
+{
+    volatile char here[16];
+
+    for (volatile char *p = here;; p++)
+        *p = 1;
+}
+
 static void *overflow(void *arg)
 {
     (void)arg;
@@ -168,6 +203,9 @@ static const struct {
     {"read-non-canonical", read_non_canonical},
     {"overflow-stack", overflow_stack},
     {"overflow-thread", overflow_thread},
+    {"big-frame", big_frame},
+    {"big-frame-thread", big_frame_thread},
+    {"write-upwards", write_upwards},
     {"lose-stack", lose_stack},
     {"lose-frames", lose_frames},
     {"divide", divide},

@@ -17,12 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "port/clock.h"
 #include "port/cpu.h"
 
 static int failures;
 
-static void check(const char *name, bool good, const char *detail)
+void check(const char *name, bool good, const char *detail)
 {
     if (good) {
         printf("ok %s\n", name);
@@ -202,7 +203,12 @@ static void check_ctype_string(void)
 
 static void check_process(void)
 {
-    check("isatty(1)", isatty(1) == 1, "not a terminal");
+    check("isatty(1)", isatty(1) == 1 && isatty(2) == 1, "not a terminal");
+    check("ttyname(1)", ttyname(1) && strcmp(ttyname(1), "/dev/console") == 0, "no name");
+    errno = 0;
+    check("isatty(0): nobody types", isatty(0) == 0 && errno == ENOTTY, "a terminal");
+    errno = 0;
+    check("ttyname(0)", ttyname(0) == NULL && errno == ENOTTY, "a name");
     check("write to a closed descriptor is EBADF", write(99, "x", 1) == -1 && errno == EBADF, "no");
     check("fopen of a missing file is ENOENT", fopen("/no/such", "r") == NULL && errno == ENOENT,
           "no");
@@ -265,6 +271,7 @@ int main(void)
     check_math();
     check_ctype_string();
     check_process();
+    check_more();
     check_floats_under_interrupts();
     atexit(said_at_exit);
     printf("%d failures; no newline after this", failures);
