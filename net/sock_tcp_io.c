@@ -233,8 +233,10 @@ void sock_tcp_window_update(struct sock *s, size_t consumed)
 
 void sock_tcp_window_restore(struct sock *s)
 {
-    if (s->pcb.tcp && s->window_held > 0)
-        tcp_window_opened(s->pcb.tcp, s->window_held);
+    /* For lwIP's books only, which want a whole window when a connection is closed. The peer isn't told: a close would cost a
+     * dozen ACKs, and invite data that nobody will read. */
+    if (s->pcb.tcp)
+        s->pcb.tcp->rcv_wnd = (tcpwnd_size_t)(s->pcb.tcp->rcv_wnd + s->window_held);
     s->window_held = 0;
 }
 

@@ -75,4 +75,5 @@ def test_mss_and_window_are_seen_on_the_wire(boot, net):
     from_guest = [frame for _, _, frame in capture.frames() if frame[26:30] == socket.inet_aton("10.99.0.2")]
     flags, window, options = tcp_options(from_guest[0])
     assert flags == 0x12 and options[2] == MSS and window == WINDOW
-    assert all(tcp_options(frame)[1] << 7 <= WINDOW for frame in from_guest[1:] if not tcp_options(frame)[0] & 4)
+    windows = [tcp_options(frame)[1] << 7 for frame in from_guest[1:] if not tcp_options(frame)[0] & 4]
+    assert len(windows) > 10 and max(windows) <= WINDOW
