@@ -155,7 +155,8 @@ $(B)/obj/newlib/%.o: $(B)/flags $(NEWLIB)/stamp
 
 # Everything but the app, optimised across files once: each app then links in a moment. Programs call it through the
 # entries that tools/mkentries.py makes: there preemption is put off. What we compile of newlib is like a program: it can be
-# preempted, and a program may have a function of the same name.
+# preempted, and a program may have a function of the same name: what it defines is weak. What it uses is not, or ld would leave
+# NULL where nobody else wants the same function of the C library.
 BRACKETED := $(LIB_SRC) $(HOOKS_SRC) $(POSIX_SRC) net/net.c arch/x86_64/clock.c
 ASSEMBLY  := $(filter %.S,$(OUR_SRC))
 
@@ -169,7 +170,8 @@ $(B)/kernel.o: $(B)/inner.o $(MORE_OBJ) tools/mkentries.py
 	  --locked $(LWIP_OBJ) --sources $(BRACKETED) -o $(B)/entries
 	@objcopy --redefine-syms=$(B)/entries.syms $< $(B)/renamed.o
 	@$(CC) $(MACHINE) -fno-lto -c $(B)/entries.S -o $(B)/entries.o
-	@$(CC) -fno-lto -nostdlib -r $(MORE_OBJ) -o $(B)/more.o && objcopy --weaken $(B)/more.o
+	@$(CC) -fno-lto -nostdlib -r $(MORE_OBJ) -o $(B)/more.o && nm -gj --defined-only $(B)/more.o >$(B)/more.names
+	@objcopy --weaken-symbols=$(B)/more.names $(B)/more.o
 	@$(CC) -fno-lto -nostdlib -r $(B)/renamed.o $(B)/entries.o $(B)/more.o -o $@.new && mv $@.new $@
 
 # boot/init.c calls image_network weakly: where the link gives it no value, lwIP and the drivers fall away.
